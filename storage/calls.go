@@ -1,0 +1,146 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/leslie-sh/leslie/errcodes"
+)
+
+// calls are the system calls that make an operation durable, as fields, so
+// that a test can make the n-th of them fail.
+type calls struct {
+	writeAt  func(file *os.File, data []byte, offset int64) (int, error)
+	sync     func(file *os.File) error // data and metadata, of files and directories
+	syncData func(file *os.File) error // data, and the size it needs
+	rename   func(root *os.Root, from, to string) error
+	link     func(root *os.Root, from, to string) error
+	truncate func(file *os.File, size int64) error
+}
+
+var systemCalls = calls{
+	writeAt:  func(f *os.File, data []byte, offset int64) (int, error) { return f.WriteAt(data, offset) },
+	sync:     (*os.File).Sync,
+	syncData: syncData,
+	rename:   (*os.Root).Rename,
+	link:     (*os.Root).Link,
+	truncate: (*os.File).Truncate,
+}
+
+// errIrregular says that something else stands in the place of a file of the store.
+var errIrregular = errors.New("not a regular file; links, pipes and directories are refused")
+
+// openRegular opens a file of the store, never anything else that may stand
+// in its place, and never waits for a pipe.
+func openRegular(root *os.Root, path string, flag int, mode os.FileMode) (*os.File, error) {
+	before, err := root.Lstat(path)
+	switch {
+	case err == nil && !before.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	case err != nil && (flag&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist)):
+		return nil, err
+	}
+	file, err := root.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
+	if err != nil {
+		return nil, err
+	}
+	after, err := file.Stat()
+	if err == nil && (!after.Mode().IsRegular() || before != nil && !os.SameFile(before, after)) {
+		err = &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+// syncDir makes the names in a directory durable.
+func (s *Store) syncDir(path string) error {
+	dir, err := s.root.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return s.calls.sync(dir)
+}
+
+// replace writes data to path so that after any crash path holds the old
+// content or the new, and the new is durable when replace returns.
+func (s *Store) replace(path, dir string, mode os.FileMode, data []byte) error {
+	temporary := path + ".tmp"
+	if err := s.writeNew(temporary, mode, data); err != nil {
+		return err
+	}
+	if err := s.calls.rename(s.root, temporary, path); err != nil {
+		s.root.Remove(temporary)
+		return err
+	}
+	return s.syncDir(dir)
+}
+
+// writeNew makes a durable file that did not exist; what an earlier crash
+// left under the name goes.
+func (s *Store) writeNew(path string, mode os.FileMode, data []byte) error {
+	file, err := s.createNew(path, mode)
+	if err != nil {
+		return err
+	}
+	if _, err = s.calls.writeAt(file, data, 0); err == nil {
+		err = s.calls.sync(file)
+	}
+	return s.finish(file, path, err)
+}
+
+func (s *Store) createNew(path string, mode os.FileMode) (*os.File, error) {
+	if err := s.root.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	file, err := s.root.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Chmod(mode.Perm()); err != nil {
+		return nil, s.finish(file, path, err)
+	}
+	return file, nil
+}
+
+// finish closes file, and removes it when it did not come to be whole.
+func (s *Store) finish(file *os.File, path string, err error) error {
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		s.root.Remove(path)
+	}
+	return err
+}
+
+// cannotWrite gives the error of a write that failed before the commit.
+func cannotWrite(path string, err error) error {
+	return errcodes.WriteFailed.With("path", path, "reason", reason(err)).Because(err)
+}
+
+// cannotRead gives the error of a file that is there and does not open or read.
+func cannotRead(path string, err error) error {
+	if errors.Is(err, errIrregular) {
+		return cannotWrite(path, err)
+	}
+	return errcodes.ReadFailed.With("path", path, "reason", reason(err)).Because(err)
+}
+
+// reason returns what the system said, without the path that the message has already.
+func reason(err error) string {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
+	}
+	return err.Error()
+}

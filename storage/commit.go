@@ -1,0 +1,318 @@
+package storage
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/leslie-sh/leslie/errcodes"
+)
+
+// When the log has grown by so many bytes it begins a new file, and a state
+// too large to be rewritten each time is rewritten. A twentieth of a large
+// state counts, too, so that the writing stays in proportion.
+const (
+	logGrowth    = 256 << 10
+	logShare     = 20
+	writeBuffer  = 256 << 10
+	stateNewMode = 0o644
+)
+
+// commit makes the update durable: its line in the log, then its files, then,
+// where it is due, the state file. A failure before that line
+// leaves nothing behind (T503); one after it is only told (W503),
+// because the operation is safe.
+func (s *Store) commit(tx *Tx) (Commit, error) {
+	if !tx.changed() {
+		return Commit{}, nil
+	}
+	if err := s.commitStaging(tx); err != nil {
+		return Commit{}, err
+	}
+	write := s.appendLine
+	if tx.checkpoint {
+		write = s.beginAgain
+	}
+	if err := write(tx); err != nil {
+		return Commit{}, err
+	}
+	tx.seq++
+	tx.logged = true
+	s.settle(tx)
+	return Commit{OperationID: tx.id, Seq: tx.seq, Time: tx.now}, nil
+}
+
+// settle does what follows a commit and can be done again later.
+func (s *Store) settle(tx *Tx) {
+	if err := s.publish(tx.id, tx.files); err != nil {
+		tx.Warn(errcodes.StateNotRewritten.Warn("path", stagingPath, "reason", reason(err)))
+	}
+	for _, dir := range tx.dirs {
+		if _, err := s.makeDirs(dir); err != nil {
+			tx.Warn(errcodes.StateNotRewritten.Warn("path", dir, "reason", reason(err)))
+		}
+	}
+	if tx.checkpoint || !s.rewriteDue(tx.state) {
+		return
+	}
+	if err := s.rewriteOrRecover(tx.state); err != nil {
+		tx.Warn(errcodes.StateNotRewritten.Warn("path", statePath, "reason", reason(err)))
+	}
+}
+
+func (s *Store) rewriteDue(st *state) bool {
+	if st.small || st.stale || st.table == nil {
+		return true
+	}
+	h := st.table.header
+	return st.logEnd-h.Offset > max(logGrowth, h.Bytes/logShare)
+}
+
+// appendLine adds the update's line to the current log file and makes it durable.
+func (s *Store) appendLine(tx *Tx) error {
+	path := generationPath(tx.generation)
+	line, err := tx.entry().line()
+	if err != nil {
+		return err
+	}
+	file, err := openRegular(s.root, path, os.O_WRONLY, 0)
+	if err != nil {
+		return cannotWrite(path, err)
+	}
+	defer file.Close()
+	if tx.logSize > tx.logEnd {
+		if err := s.calls.truncate(file, tx.logEnd); err != nil {
+			return cannotWrite(path, err)
+		}
+	}
+	if _, err := s.calls.writeAt(file, line, tx.logEnd); err != nil {
+		return s.cutBack(file, tx, cannotWrite(path, err))
+	}
+	if err := s.syncLine(file, line, tx); err != nil {
+		return err
+	}
+	tx.logEnd += int64(len(line))
+	tx.logSize = tx.logEnd
+	return nil
+}
+
+// cutBack removes a line that was not committed and returns failed. A rest
+// that stays is incomplete, and the next update cuts it.
+func (s *Store) cutBack(file *os.File, tx *Tx, failed error) error {
+	if err := s.calls.truncate(file, tx.logEnd); err != nil {
+		return errors.Join(failed, err)
+	}
+	return failed
+}
+
+// syncLine makes the line durable. After a failed fsync the kernel forgets
+// which pages it has lost, so the same pages are never synced again: the line
+// is cut off and written afresh. When that fails too, nobody knows whether
+// the line will be there after a crash (T507).
+func (s *Store) syncLine(file *os.File, line []byte, tx *Tx) error {
+	first := s.calls.syncData(file)
+	if first == nil {
+		return nil
+	}
+	if err := s.calls.truncate(file, tx.logEnd); err == nil {
+		if _, err := s.calls.writeAt(file, line, tx.logEnd); err == nil {
+			if err := s.calls.syncData(file); err == nil {
+				return nil
+			}
+		}
+	}
+	unknown := errcodes.OutcomeUnknown.With("operationId", tx.id, "reason", reason(first)).Because(first)
+	unknown.Effect = errcodes.Unknown
+	return s.cutBack(file, tx, unknown)
+}
+
+// beginAgain starts the log anew with a checkpoint that holds every record,
+// because the log as it is does not give the state any more. The state file
+// must follow before anybody is answered, since it alone names the new log.
+func (s *Store) beginAgain(tx *Tx) error {
+	e := tx.entry()
+	e.Checkpoint = true
+	e.Put = nil
+	for line, err := range tx.lines("") {
+		if err != nil {
+			return tx.note(err)
+		}
+		line.text = slices.Clone(line.text)
+		e.Put = append(e.Put, line)
+	}
+	line, err := e.line()
+	if err != nil {
+		return err
+	}
+	first := firstLine(tx.generation+1, tx.seq)
+	path := generationPath(tx.generation + 1)
+	if err := s.makeOps(); err != nil {
+		return cannotWrite(opsPath, err)
+	}
+	if err := s.replace(path, opsPath, stateNewMode, append(first, line...)); err != nil {
+		return cannotWrite(path, err)
+	}
+	next := *tx.state
+	next.generation, next.seq, next.logEnd = tx.generation+1, tx.seq+1, int64(len(first)+len(line))
+	if err := s.rewriteOrRecover(&next); err != nil {
+		s.root.Remove(path)
+		return cannotWrite(statePath, err)
+	}
+	tx.generation, tx.logEnd = next.generation, next.logEnd
+	return nil
+}
+
+func (s *Store) makeOps() error {
+	if err := s.root.Mkdir(opsPath, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
+	}
+	return s.syncDir(".")
+}
+
+// rewriteOrRecover writes the state file anew; where the old one turns out to
+// be damaged, from the log.
+func (s *Store) rewriteOrRecover(st *state) error {
+	err := s.rewrite(st)
+	if err == nil || !errors.Is(err, errMisfit) {
+		return err
+	}
+	recovered, err := s.recover(err)
+	if err != nil {
+		return err
+	}
+	st.warnings.Add(recovered.warnings...)
+	return s.rewrite(recovered)
+}
+
+// rewrite replaces the state file by one that holds every operation so far,
+// and makes the old one the backup when it was right.
+func (s *Store) rewrite(st *state) error {
+	h := header{Version: SchemaVersion, Seq: st.seq, Generation: st.generation, Offset: st.logEnd, Extra: st.extra}
+	if st.logEnd > logGrowth {
+		if err := s.rotate(&h); err != nil {
+			return err
+		}
+	}
+	temporary := statePath + ".tmp"
+	file, err := s.createNew(temporary, fileMode(st.mode))
+	if err != nil {
+		return err
+	}
+	if err = s.writeState(file, h, st); err == nil {
+		err = s.calls.sync(file)
+	}
+	if err := s.finish(file, temporary, err); err != nil {
+		return err
+	}
+	if st.table != nil && !st.keepBackup {
+		if err := s.backUp(); err != nil {
+			s.root.Remove(temporary)
+			return err
+		}
+	}
+	if err := s.calls.rename(s.root, temporary, statePath); err != nil {
+		s.root.Remove(temporary)
+		return err
+	}
+	return s.syncDir(".")
+}
+
+func fileMode(mode os.FileMode) os.FileMode {
+	if mode.Perm() == 0 {
+		return stateNewMode
+	}
+	return mode.Perm()
+}
+
+// rotate begins the next log file; operations that the state file holds stay in the old one.
+func (s *Store) rotate(h *header) error {
+	first := firstLine(h.Generation+1, h.Seq)
+	if err := s.replace(generationPath(h.Generation+1), opsPath, stateNewMode, first); err != nil {
+		return err
+	}
+	h.Generation, h.Offset = h.Generation+1, int64(len(first))
+	return nil
+}
+
+// writeState writes all of a state file, the header last, because it counts the rest.
+func (s *Store) writeState(file *os.File, h header, st *state) error {
+	at := int64(h.size())
+	out := bufio.NewWriterSize(&writerAt{write: s.calls.writeAt, file: file, at: at}, writeBuffer)
+	h.Bytes = at
+	var text []byte
+	for record, err := range st.lines("") {
+		if err != nil {
+			return err
+		}
+		if text = text[:0]; h.Count > 0 {
+			text = append(text, ",\n"...)
+		}
+		text = appendLine(text, record.key, record.text)
+		if _, err := out.Write(text); err != nil {
+			return err
+		}
+		h.Bytes += int64(len(text))
+		h.Count++
+	}
+	end := "\n" + tableEnd
+	if h.Count == 0 {
+		end = tableEnd
+	}
+	out.WriteString(end)
+	h.Bytes += int64(len(end))
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := s.calls.writeAt(file, h.line(), 0)
+	return err
+}
+
+// writerAt writes one piece after the other.
+type writerAt struct {
+	write func(*os.File, []byte, int64) (int, error)
+	file  *os.File
+	at    int64
+}
+
+func (w *writerAt) Write(data []byte) (int, error) {
+	n, err := w.write(w.file, data, w.at)
+	w.at += int64(n)
+	return n, err
+}
+
+// backUp makes the state file the backup too: a second name for it where the
+// file system has hard links, else a copy. Renaming one name of a file to
+// another of the same file leaves both, so the temporary name goes in any case.
+func (s *Store) backUp() error {
+	temporary := backupPath + ".tmp"
+	if err := s.root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.calls.link(s.root, statePath, temporary); err != nil {
+		if err := s.copyState(temporary); err != nil {
+			return err
+		}
+	}
+	err := s.calls.rename(s.root, temporary, backupPath)
+	s.root.Remove(temporary)
+	return err
+}
+
+func (s *Store) copyState(to string) error {
+	from, err := openRegular(s.root, statePath, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return err
+	}
+	return s.writeNew(to, stateNewMode, data)
+}

@@ -1,0 +1,172 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+
+	"github.com/leslie-sh/leslie/errcodes"
+	"github.com/leslie-sh/leslie/pkg/retry"
+)
+
+// Writers are serialised by flock(2) on a file that is made once and never
+// removed. The kernel drops the lock with its holder, so there is no stale
+// lock and nothing to take over.
+//
+// The schedule of ERR-04 says how long an attempt may wait at most. The first
+// attempt is a try; after it one goroutine stands in the kernel's queue while
+// the caller waits for it, for the schedule's next mark, or for its context.
+// So a lock that is released early is taken at once, in the order of asking,
+// and T501 still comes when the schedule is over. A lock that arrives after
+// its caller has gone is released at once.
+
+// held is the lock, held by this process.
+type held struct {
+	store *Store
+	lock  *flock.Flock
+}
+
+// acquire takes the lock. Codes: T501, T503, the cause of ctx.
+func (s *Store) acquire(ctx context.Context) (*held, error) {
+	for {
+		lock, err := s.await(ctx)
+		if err != nil {
+			return nil, err
+		}
+		current, err := s.isCurrent(lock)
+		if err != nil {
+			lock.Unlock()
+			return nil, cannotWrite(lockPath, err)
+		}
+		if current {
+			s.announce()
+			return &held{store: s, lock: lock}, nil
+		}
+		lock.Unlock()
+	}
+}
+
+func (h *held) release() { h.lock.Unlock() }
+
+// isCurrent reports whether the file that was locked is still the one at its
+// path: a lock on a file that somebody has removed keeps nobody out.
+func (s *Store) isCurrent(lock *flock.Flock) (bool, error) {
+	mine, err := lock.Stat()
+	if err != nil {
+		return false, err
+	}
+	if !mine.Mode().IsRegular() {
+		return false, errIrregular
+	}
+	there, err := s.root.Lstat(lockPath)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(mine, there), err
+}
+
+// await takes the lock by the schedule.
+func (s *Store) await(ctx context.Context) (*flock.Flock, error) {
+	lock := flock.New(filepath.Join(s.path, lockPath), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o644))
+	queue := &queue{lock: lock, remote: remoteFileSystem(s.path)}
+	err := retry.Do(ctx, s.options.Retry, queue.attempt, retry.Options{Wait: queue.wait, Notify: s.attempted})
+	if err == nil {
+		return lock, nil
+	}
+	queue.abandon()
+	if coded := errcodes.Of(err); coded.Code == errcodes.LockFailed {
+		return nil, coded.Having("path", lockPath, "holder", s.holder(), "retryAfterMs", retry.Default.Max.Milliseconds())
+	}
+	return nil, err
+}
+
+// attempted passes on that an attempt has failed, with who holds the lock.
+func (s *Store) attempted(attempt retry.Attempt) {
+	if s.options.OnAttempt != nil {
+		attempt.Err = errcodes.Of(attempt.Err).Having("path", lockPath, "holder", s.holder())
+		s.options.OnAttempt(attempt)
+	}
+}
+
+// queue is one caller's place in the kernel's queue for a lock.
+type queue struct {
+	lock   *flock.Flock
+	remote bool       // the kernel's queue is not to be relied on: try by the schedule
+	got    chan error // nil until the first attempt has failed
+	result error
+	done   bool
+}
+
+func (q *queue) attempt(context.Context) error {
+	if q.got != nil {
+		if q.done {
+			return q.result
+		}
+		return errcodes.LockFailed.With()
+	}
+	locked, err := q.lock.TryLock()
+	if err != nil {
+		return cannotWrite(lockPath, err)
+	}
+	if !locked {
+		return errcodes.LockFailed.With()
+	}
+	return nil
+}
+
+// enter lets a goroutine wait in the kernel.
+func (q *queue) enter() {
+	q.got = make(chan error, 1)
+	go func() {
+		err := q.lock.Lock()
+		if err != nil {
+			err = cannotWrite(lockPath, err)
+		}
+		q.got <- err
+	}()
+}
+
+// abandon releases the lock if it still arrives.
+func (q *queue) abandon() {
+	if q.got == nil || q.done {
+		return
+	}
+	go func() {
+		if err := <-q.got; err == nil {
+			q.lock.Unlock()
+		}
+	}()
+}
+
+// announce writes who holds the lock, for those who wait. It is advice: no
+// decision rests on it, and nothing is lost with it.
+func (s *Store) announce() {
+	file, err := openRegular(s.root, holderPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	file.WriteString("pid " + strconv.Itoa(os.Getpid()) + "\n")
+}
+
+// holder returns what the last holder of the lock wrote of itself.
+func (s *Store) holder() string {
+	file, err := openRegular(s.root, holderPath, os.O_RDONLY, 0)
+	if err != nil {
+		return "unknown"
+	}
+	defer file.Close()
+	text := make([]byte, 64)
+	n, _ := file.Read(text)
+	pid, found := strings.CutPrefix(strings.TrimSpace(string(text[:n])), "pid ")
+	if _, err := strconv.Atoi(pid); err != nil || !found {
+		return "unknown"
+	}
+	return "pid " + pid
+}

@@ -1,0 +1,144 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/leslie-sh/leslie/errcodes"
+)
+
+// Logged is one operation of the log, without the records it wrote.
+type Logged struct {
+	Seq         int64
+	OperationID string
+	Time        time.Time
+	Operation   string
+	Operator    string
+	Actor       string
+	Reason      string
+	Keys        []string // of the records it wrote or deleted, sorted
+	Paths       []string // of the files it changed
+}
+
+// Query selects operations of the log.
+type Query struct {
+	Since string // the id of an operation; only later ones
+	Of    string // an id; only those that touched a record or file of it
+	Limit int    // how many, the latest; 0 for all
+}
+
+// Operations returns the operations that query selects, the newest last, and
+// whether there are older ones that it selects too. Damaged parts of the log
+// come back as W502 and leave the rest readable. Codes: T506, T508.
+func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errcodes.Warnings, err error) {
+	found := query.Since == ""
+	for line, err := range s.backward(&warnings) {
+		if err != nil {
+			return nil, false, warnings, err
+		}
+		if found = query.Since != "" && gjson.GetBytes(line.text, "id").Str == query.Since; found {
+			break
+		}
+		if more && query.Since == "" {
+			break
+		}
+		op := line.logged()
+		switch {
+		case !query.selects(op):
+		case query.Limit > 0 && len(list) == query.Limit:
+			more = true
+		default:
+			list = append(list, op)
+		}
+	}
+	if !found && query.Since != "" {
+		return nil, false, warnings, errcodes.OperationNotFound.With("operationId", query.Since)
+	}
+	slices.Reverse(list)
+	return list, more, warnings, nil
+}
+
+// backward yields the operations of the log, the newest first.
+func (s *Store) backward(warnings *errcodes.Warnings) iter.Seq2[opLine, error] {
+	return func(yield func(opLine, error) bool) {
+		numbers, err := generations(s.root)
+		if err != nil {
+			yield(opLine{}, cannotRead(opsPath, err))
+			return
+		}
+		for _, number := range slices.Backward(numbers) {
+			log, err := readSegment(s.root, number)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				yield(opLine{}, cannotRead(generationPath(number), err))
+				return
+			}
+			for _, f := range log.faults {
+				if !f.isTorn {
+					warnings.Add(logDamage(generationPath(number), f, "the lines around it"))
+				}
+			}
+			for _, line := range slices.Backward(log.lines) {
+				if !yield(line, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (q Query) selects(op Logged) bool {
+	if q.Of == "" {
+		return true
+	}
+	touches := func(key string) bool { return slices.Contains(strings.Split(key, "/"), q.Of) }
+	return slices.ContainsFunc(op.Keys, touches) || slices.ContainsFunc(op.Paths, touches)
+}
+
+// logged reads what the line says of its operation. Of a checkpoint only the
+// records of that very operation count.
+func (o opLine) logged() Logged {
+	op := Logged{Seq: o.seq, Keys: []string{}, Paths: []string{}}
+	gjson.ParseBytes(o.text).ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "id":
+			op.OperationID = value.Str
+		case "time":
+			op.Time, _ = time.Parse(time.RFC3339Nano, value.Str)
+		case "operation":
+			op.Operation = value.Str
+		case "operator":
+			op.Operator = value.Str
+		case "actor":
+			op.Actor = value.Str
+		case "reason":
+			op.Reason = value.Str
+		case "put":
+			value.ForEach(func(key, record gjson.Result) bool {
+				if _, _, seq, _ := body(record.Raw).bookkeeping(); seq == o.seq {
+					op.Keys = append(op.Keys, key.Str)
+				}
+				return true
+			})
+		case "del":
+			for _, deleted := range value.Array() {
+				op.Keys = append(op.Keys, deleted.Str)
+			}
+		case "files":
+			for _, file := range value.Array() {
+				op.Paths = append(op.Paths, file.Get("path").Str)
+			}
+		}
+		return true
+	})
+	slices.Sort(op.Keys)
+	return op
+}

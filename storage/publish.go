@@ -1,0 +1,248 @@
+package storage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Files change with the records of an update. Before the commit their new
+// bytes stand under staging/<operation>/<number>; after it each is renamed into
+// its place. A process that dies between leaves the directory, and whoever
+// takes the lock next finishes: files of an operation that the log has are
+// put in place, over the bytes they were to replace and no others; those of
+// any other are thrown away.
+
+// File is one file that an update changes together with its records.
+type File struct {
+	Path   string      `json:"path"`             // relative to the directory of the store, with slashes
+	From   string      `json:"from,omitempty"`   // a file of the store whose bytes it takes; "" removes Path
+	Before string      `json:"before,omitempty"` // SHA-256 in hex of what Path held; "" when there was nothing
+	After  string      `json:"after,omitempty"`  // SHA-256 in hex of From; "" when Path is removed
+	Mode   os.FileMode `json:"mode,omitempty"`   // permissions; with os.ModeSymlink From holds the target of a link
+}
+
+func filepathIsLocal(path string) bool {
+	return filepath.IsLocal(filepath.FromSlash(path)) && path != "."
+}
+
+func stagedPath(operation string, number int) string {
+	return stagingPath + "/" + operation + "/" + strconv.Itoa(number)
+}
+
+// stage copies the bytes of a file to where they wait for the commit.
+func (s *Store) stage(operation string, number int, file File) error {
+	if _, err := s.makeDirs(stagingPath + "/" + operation); err != nil {
+		return cannotWrite(stagingPath, err)
+	}
+	source, err := openRegular(s.root, file.From, os.O_RDONLY, 0)
+	if err != nil {
+		return cannotRead(file.From, err)
+	}
+	defer source.Close()
+	staged := stagedPath(operation, number)
+	if file.Mode&os.ModeSymlink != 0 {
+		target, err := io.ReadAll(source)
+		if err == nil {
+			err = s.root.Symlink(string(target), staged)
+		}
+		if err != nil {
+			return cannotWrite(staged, err)
+		}
+		return nil
+	}
+	target, err := s.createNew(staged, file.Mode)
+	if err != nil {
+		return cannotWrite(staged, err)
+	}
+	if _, err = io.Copy(&writerAt{write: s.calls.writeAt, file: target}, source); err == nil {
+		err = s.calls.sync(target)
+	}
+	if err := s.finish(target, staged, err); err != nil {
+		return cannotWrite(staged, err)
+	}
+	return nil
+}
+
+// commitStaging makes the names of what is staged durable, so that the files
+// are there if the commit is.
+func (s *Store) commitStaging(tx *Tx) error {
+	if len(tx.files) == 0 {
+		return nil
+	}
+	if _, err := s.makeDirs(stagingPath + "/" + tx.id); err != nil {
+		return cannotWrite(stagingPath, err)
+	}
+	for _, dir := range []string{stagingPath + "/" + tx.id, stagingPath, "."} {
+		if err := s.syncDir(dir); err != nil {
+			return cannotWrite(dir, err)
+		}
+	}
+	return nil
+}
+
+// publish puts the files of a committed operation in their places, durably,
+// and then forgets what was staged.
+func (s *Store) publish(operation string, files []File) error {
+	if len(files) == 0 {
+		return nil
+	}
+	touched := map[string]bool{}
+	for number, file := range files {
+		if err := s.place(stagedPath(operation, number), file, touched); err != nil {
+			return err
+		}
+	}
+	for dir := range touched {
+		if err := s.syncDir(dir); err != nil {
+			return err
+		}
+	}
+	return s.root.RemoveAll(stagingPath + "/" + operation)
+}
+
+// place puts one file where it belongs, if its place holds what it was to replace.
+func (s *Store) place(staged string, file File, touched map[string]bool) error {
+	now, err := s.sum(file.Path)
+	if err != nil || now != file.Before {
+		return err
+	}
+	if file.From == "" {
+		if err := s.root.Remove(file.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		touched[path.Dir(file.Path)] = true
+		return nil
+	}
+	made, err := s.makeDirs(path.Dir(file.Path))
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(made, path.Dir(file.Path)) {
+		touched[dir] = true
+	}
+	err = s.calls.rename(s.root, staged, file.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is gone: %w", staged, err)
+	}
+	return err
+}
+
+// sum returns the SHA-256 of a file in hex, of a link's target for a link, or "" where there is none.
+func (s *Store) sum(path string) (string, error) {
+	info, err := s.root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	hash := sha256.New()
+	if info.Mode()&os.ModeSymlink != 0 {
+		target, err := s.root.Readlink(path)
+		hash.Write([]byte(target))
+		return hex.EncodeToString(hash.Sum(nil)), err
+	}
+	file, err := openRegular(s.root, path, os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// makeDirs makes a directory and those above it, follows no link, and
+// returns the directories that have a new entry.
+func (s *Store) makeDirs(dir string) (changed []string, err error) {
+	at := ""
+	for name := range strings.SplitSeq(dir, "/") {
+		parent := at
+		at = path.Join(at, name)
+		info, err := s.root.Lstat(at)
+		switch {
+		case err == nil && info.IsDir():
+			continue
+		case err == nil:
+			return changed, &fs.PathError{Op: "mkdir", Path: at, Err: errors.New("not a directory")}
+		case !errors.Is(err, fs.ErrNotExist):
+			return changed, err
+		}
+		if err := s.root.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return changed, err
+		}
+		changed = append(changed, path.Join(".", parent))
+	}
+	return changed, nil
+}
+
+// loadToWrite loads the state under the lock and finishes what a process that
+// died had begun.
+func (s *Store) loadToWrite() (*state, error) {
+	st, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	pending, err := fs.ReadDir(s.root.FS(), stagingPath)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(pending) == 0 {
+		return st, nil
+	}
+	if err == nil {
+		err = s.finishPublishing(st, pending)
+	}
+	if err != nil {
+		st.close()
+		return nil, cannotWrite(stagingPath, err)
+	}
+	return st, nil
+}
+
+func (s *Store) finishPublishing(st *state, pending []fs.DirEntry) error {
+	for _, directory := range pending {
+		files, committed, err := s.filesOf(directory.Name(), st.generation)
+		if err != nil {
+			return err
+		}
+		if committed {
+			if err := s.publish(directory.Name(), files); err != nil {
+				return err
+			}
+		}
+		if err := s.root.RemoveAll(stagingPath + "/" + directory.Name()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesOf looks an operation up in the log file of a generation and the one before.
+func (s *Store) filesOf(operation string, generation int64) (files []File, committed bool, err error) {
+	for _, number := range []int64{generation, generation - 1} {
+		log, err := readSegment(s.root, number)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		for _, op := range log.lines {
+			if gjson.GetBytes(op.text, "id").Str == operation {
+				e, err := op.entry()
+				return e.Files, err == nil, err
+			}
+		}
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,143 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"hash/crc32"
+	"strconv"
+)
+
+// A record has one text everywhere: its own JSON object with the bookkeeping
+// last, so that it is cut off without parsing,
+//
+//	{"id":"thread-a",...,"revision":3,"seq":120}
+//
+// and on a line of the state file the key before it and a checksum of all of
+// the line behind it:
+//
+//	"thread/thread-a":{"id":"thread-a",...,"revision":3,"seq":120,"crc":"1f2e3d4c"},
+
+// body is the text of a record with revision and seq, without the checksum.
+type body []byte
+
+// checksumSize is the length of `,"crc":"1f2e3d4c"}`.
+const checksumSize = 18
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errBroken says that a line does not hold what was written there.
+var errBroken = errors.New("checksum does not match")
+
+// seal appends to line, which ends in a closing brace, the checksum of all
+// before that brace, and the brace again.
+func seal(line []byte) []byte {
+	line = line[:len(line)-1]
+	sum := crc32.Checksum(line, castagnoli)
+	line = append(line, `,"crc":"`...)
+	for shift := 28; shift >= 0; shift -= 4 {
+		line = append(line, "0123456789abcdef"[sum>>shift&15])
+	}
+	return append(line, `"}`...)
+}
+
+// unseal returns the length of line without checksum and brace, after
+// comparing it.
+func unseal(line []byte) (int, error) {
+	end := len(line) - checksumSize
+	if end < 0 || !bytes.HasPrefix(line[end:], []byte(`,"crc":"`)) || !bytes.HasSuffix(line, []byte(`"}`)) {
+		return 0, errBroken
+	}
+	sum, err := strconv.ParseUint(string(line[end+8:end+16]), 16, 32)
+	if err != nil || uint32(sum) != crc32.Checksum(line[:end], castagnoli) {
+		return 0, errBroken
+	}
+	return end, nil
+}
+
+// newBody gives value, a JSON object, its bookkeeping.
+func newBody(value []byte, revision, seq int64) body {
+	text := make([]byte, 0, len(value)+64)
+	text = append(text, value[:len(value)-1]...)
+	if len(value) > 2 {
+		text = append(text, ',')
+	}
+	text = append(text, `"revision":`...)
+	text = strconv.AppendInt(text, revision, 10)
+	text = append(text, `,"seq":`...)
+	text = strconv.AppendInt(text, seq, 10)
+	return append(text, '}')
+}
+
+// record takes text apart. The value is cut out of text itself, which is
+// changed by that: the caller owns it.
+func (text body) record(key string) (Record, error) {
+	start, revision, seq, ok := text.bookkeeping()
+	if !ok {
+		return Record{}, errBroken
+	}
+	value := []byte("{}")
+	if start > 1 {
+		value = text[:start]
+		value[start-1] = '}'
+	}
+	return Record{Key: key, Revision: revision, Seq: seq, Value: value}, nil
+}
+
+// bookkeeping finds where `"revision":` begins and reads the two numbers.
+func (text body) bookkeeping() (start int, revision, seq int64, ok bool) {
+	const first, second = `"revision":`, `,"seq":`
+	tail := max(0, len(text)-len(first)-len(second)-42)
+	at := bytes.LastIndex(text[tail:], []byte(first))
+	if at < 0 || len(text) == 0 || text[len(text)-1] != '}' {
+		return 0, 0, 0, false
+	}
+	start = tail + at
+	numbers := text[start+len(first) : len(text)-1]
+	left, right, found := bytes.Cut(numbers, []byte(second))
+	if !found {
+		return 0, 0, 0, false
+	}
+	revision, err := strconv.ParseInt(string(left), 10, 64)
+	if err != nil {
+		return 0, 0, 0, false
+	}
+	seq, err = strconv.ParseInt(string(right), 10, 64)
+	return start, revision, seq, err == nil
+}
+
+// appendLine appends the state file's line for a record, without separator.
+func appendLine(line []byte, key string, text body) []byte {
+	start := len(line)
+	line = append(line, '"')
+	line = append(line, key...)
+	line = append(line, `":`...)
+	line = append(line, text...)
+	return append(line[:start], seal(line[start:])...)
+}
+
+// splitLine checks one line of the state file, without separator, and
+// returns its key and the text of its record, both within line, whose
+// checksum is overwritten.
+func splitLine(line []byte) (key []byte, text body, err error) {
+	end, err := unseal(line)
+	if err != nil {
+		return nil, nil, err
+	}
+	quote := bytes.Index(line, []byte(`":{`))
+	if quote < 1 || line[0] != '"' || quote+2 >= end {
+		return nil, nil, errBroken
+	}
+	line[end] = '}'
+	return line[1:quote], body(line[quote+2 : end+1]), nil
+}
+
+// validKey reports whether key can stand in the files as it is.
+func validKey(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '/' || c == '.') {
+			return false
+		}
+	}
+	return key != ""
+}
