@@ -1,0 +1,70 @@
+package errcodes
+
+var mergeRows = []Entry{
+	{
+		Code:    MergeConflict,
+		Title:   "Merge conflict",
+		Message: "Merge conflict: {count} conflicts unresolved",
+		Hint:    "Use --conflict-strategy or resolve them one by one",
+		Retry:   AfterFix,
+		Details: []Field{
+			mergeField,
+			{Name: "count", Type: "integer", Doc: "how many conflicts are open"},
+			{Name: "escalated", Type: "boolean", Doc: "whether an agent was asked and a person is needed now"},
+		},
+		Next:    []string{"leslie merge show {mergeId}", "leslie merge continue {mergeId}", "leslie merge abort {mergeId}"},
+		Example: "leslie merge --sources thread-a,thread-b --target thread-c",
+	},
+	{
+		Code:    MergeValidationFailed,
+		Title:   "Merge validation failed",
+		Message: "Merge validation failed: {reason}",
+		Hint:    "Fix the issues and retry",
+		Retry:   AfterFix,
+		Details: []Field{
+			mergeField,
+			reasonField,
+			{Name: "exitCode", Type: "integer", Doc: "the exit status of the validation"},
+			{Name: "output", Type: "string", Doc: "the end of what the validation wrote"},
+			{Name: "culprits", Type: "string[]", Doc: "the smallest set of sources that fails"},
+		},
+		Next:    []string{"leslie merge show {mergeId}"},
+		Example: "leslie merge --sources thread-a --target thread-b --validate false",
+	},
+	{
+		Code:    MergeNotFound,
+		Title:   "Merge not found",
+		Message: "Merge '{id}' not found",
+		Hint:    "Check the id[ (nearest: {nearest})] in the list of merges",
+		Retry:   AfterFix,
+		Details: []Field{mergeField, nearestField},
+		Next:    []string{"leslie merge list"},
+		Example: "leslie merge show merge-nobody",
+	},
+	{
+		Code:    MergeEnded,
+		Title:   "Merge has ended",
+		Message: "Merge '{id}' is already {status}",
+		Hint:    "Look at what it did, or start another merge",
+		Details: []Field{
+			mergeField,
+			{Name: "status", Type: "string", Doc: "how it ended"},
+		},
+		Next:    []string{"leslie merge show {mergeId}"},
+		Example: "leslie merge abort merge-done",
+	},
+	{
+		Code:    MergeTargetChanged,
+		Title:   "Merge target changed",
+		Message: "Target '{id}' changed since the merge was planned",
+		Hint:    "Plan again",
+		Retry:   AfterRefresh,
+		Details: []Field{
+			{Name: "target", Type: "string", Doc: "the thread or branch merged into", In: "id"},
+			{Name: "mergeId", Type: "string", Doc: "the merge"},
+			{Name: "paths", Type: "string[]", Doc: "the first of the files that changed"},
+		},
+		Next:    []string{"leslie merge abort {mergeId}"},
+		Example: "leslie merge continue merge-a",
+	},
+}

@@ -1,0 +1,190 @@
+package errcodes
+
+var warningRows = []Entry{
+	{
+		Code:    ChildrenOpen,
+		Title:   "Children are still open",
+		Message: "{count} children of '{id}' are still open",
+		Hint:    "Cancel them too where they are no longer needed",
+		Details: []Field{
+			threadField,
+			{Name: "count", Type: "integer", Doc: "how many children are open"},
+			{Name: "children", Type: "string[]", Doc: "the first of them"},
+		},
+		Example: "leslie cancel thread-parent",
+	},
+	{
+		Code:    ScopeShared,
+		Title:   "Another thread works in the same scope",
+		Message: "Active thread '{other}' works in the same scope: {path}",
+		Hint:    "Expect a merge conflict there, or give the threads scopes that differ",
+		Details: []Field{
+			{Name: "threadId", Type: "string", Doc: "the thread that this command made"},
+			{Name: "other", Type: "string", Doc: "the active thread"},
+			{Name: "path", Type: "string", Doc: "the path both work in"},
+		},
+		Example: "leslie spawn --intent x --scope src",
+	},
+	{
+		Code:    Replayed,
+		Title:   "Request was already done",
+		Message: "This request was already done; its first answer is repeated",
+		Hint:    "Use another idempotency key to do it once more",
+		Details: []Field{
+			{Name: "key", Type: "string", Doc: "the idempotency key"},
+			{Name: "operationId", Type: "string", Doc: "the operation that did it"},
+		},
+		Example: "leslie spawn --intent x --idempotency-key k1",
+	},
+	{
+		Code:    ArtifactLeftOut,
+		Title:   "Artifact left out",
+		Message: "Artifact {path} of thread {id} was left out: {reason}",
+		Hint:    "Make it a readable regular file that stays in the thread",
+		Details: []Field{
+			threadField,
+			pathField,
+			reasonField,
+		},
+		Example: "leslie reference --from thread-b --target thread-with-fifo",
+	},
+	{
+		Code:    TargetUnresolved,
+		Title:   "Reference target not resolved",
+		Message: "Reference target '{id}' could not be resolved",
+		Hint:    "The reference is recorded; refresh it when the target exists",
+		Details: []Field{
+			{Name: "target", Type: "string", Doc: "the thread that is referred to", In: "id"},
+			reasonField,
+			{Name: "refId", Type: "string", Doc: "the reference"},
+		},
+		Next:    []string{"leslie reference refresh {refId}"},
+		Example: "leslie reference --from thread-a --target thread-old",
+	},
+	{
+		Code:    Recovered,
+		Title:   "Damage recovered",
+		Message: "{path} was damaged and was recovered from {source}",
+		Hint:    "Nothing was lost; the next write repairs the file",
+		Details: []Field{
+			pathField,
+			{Name: "source", Type: "string", Doc: "the file that served instead"},
+			{Name: "line", Type: "integer", Doc: "the damaged line of a log, from 1"},
+			{Name: "bytes", Type: "string", Doc: "where the damage lies in the file, from-to"},
+		},
+		Next:    []string{"leslie doctor"},
+		Example: "leslie list",
+	},
+	{
+		Code:    StateNotRewritten,
+		Title:   "State not rewritten",
+		Message: "{path} could not be rewritten: {reason}; the operation itself is safe in the log",
+		Hint:    "Free space or fix permissions; the next write tries again",
+		Details: []Field{pathField, reasonField},
+		Example: "leslie spawn --intent x",
+	},
+	{
+		Code:    TurnsLow,
+		Title:   "Turns are running out",
+		Message: "Task '{task}' used {used} of {limit} turns",
+		Hint:    "Raise --max-turns or divide the task",
+		Details: usageFields,
+		Example: "leslie task run long --max-turns 5",
+	},
+	{
+		Code:    ContextLow,
+		Title:   "Context is running out",
+		Message: "Task '{task}' used {used} of {limit} context tokens",
+		Hint:    "Raise --max-context or give the task less",
+		Details: usageFields,
+		Example: "leslie task run wide --max-context 1000",
+	},
+	{
+		Code:    OutputLow,
+		Title:   "Output is near its limit",
+		Message: "Task '{task}' used {used} of {limit} bytes of output",
+		Hint:    "Raise --max-output or ask for less",
+		Details: usageFields,
+		Example: "leslie task run loud --max-output 100",
+	},
+	{
+		Code:    MaximumReached,
+		Title:   "Loop reached its maximum",
+		Message: "Loop reached its maximum of {max} iterations",
+		Hint:    "The last value is given; raise max-iterations where that is not enough",
+		Details: []Field{
+			{Name: "form", Type: "string", Doc: "the loop's form"},
+			{Name: "max", Type: "integer", Doc: "its maximum"},
+		},
+		Example: "leslie task eval --file loop.sexp",
+	},
+	{
+		Code:    OutputNotParsed,
+		Title:   "Output could not be parsed",
+		Message: "Output is not {expected}: {problem}",
+		Hint:    "The text is given as it came; ask the agent for JSON alone",
+		Details: []Field{
+			{Name: "task", Type: "string", Doc: "the task"},
+			{Name: "expected", Type: "string", Doc: "the type that was declared"},
+			problemField,
+		},
+		Example: "leslie task run as-json",
+	},
+	{
+		Code:    OutputTruncated,
+		Title:   "Output was truncated",
+		Message: "Output of '{command}' was truncated to {kept} bytes",
+		Hint:    "Write long output to a file and read the part that is needed",
+		Details: []Field{
+			{Name: "command", Type: "string", Doc: "the script"},
+			{Name: "kept", Type: "integer", Doc: "how many bytes were kept"},
+			{Name: "stream", Type: "string", Doc: "stdout or stderr"},
+		},
+		Example: `leslie task eval '(system:run_script "yes | head -c 2000000")'`,
+	},
+	{
+		Code:    ProseDoubt,
+		Title:   "Program may not mean what it says",
+		Message: "{file}:{line}:{column}: {problem}",
+		Hint:    "Change the line, or leave it where it is meant",
+		Details: diagnosticFields,
+		Example: "leslie prose check doubtful.prose",
+	},
+	{
+		Code:    WorktreeRemains,
+		Title:   "Worktree could not be removed",
+		Message: "Failed to remove worktree: {problem}",
+		Hint:    "Remove it by hand when nothing uses it any more",
+		Details: []Field{
+			problemField,
+			{Name: "worktree", Type: "string", Doc: "the directory that remains"},
+			{Name: "loopId", Type: "string", Doc: "the loop"},
+		},
+		Next:    []string{"leslie loop gc"},
+		Example: "leslie loop gc",
+	},
+	{
+		Code:    NothingAtPath,
+		Title:   "Nothing at this path",
+		Message: "Nothing at {path} in data",
+		Hint:    "Look at the whole answer with --format json",
+		Details: []Field{
+			{Name: "path", Type: "string", Doc: "the path given to --get"},
+		},
+		Example: "leslie list --get nothing",
+	},
+}
+
+var usageFields = []Field{
+	{Name: "task", Type: "string", Doc: "the task"},
+	{Name: "used", Type: "integer", Doc: "how much is used"},
+	{Name: "limit", Type: "integer", Doc: "how much there is"},
+}
+
+var diagnosticFields = []Field{
+	{Name: "file", Type: "string", Doc: "the program"},
+	lineField,
+	columnField,
+	{Name: "endColumn", Type: "integer", Doc: "the column behind it"},
+	problemField,
+}
