@@ -35,7 +35,8 @@ type Field struct {
 // a hint in [brackets] is left out where a detail it names is absent. A
 // template of Next whose detail is a list gives one command an element; one
 // whose detail is absent gives none. Beside the details, {operation} is the
-// command that failed and {command} its whole line.
+// command that failed, of one word or two, and {command} its whole line,
+// quoted already.
 type Entry struct {
 	Code        Code
 	Title       string
@@ -68,10 +69,12 @@ func (c Code) Known() bool { return find(c) != nil }
 func (c Code) Warning() bool { return strings.HasPrefix(string(c), "W") }
 
 // ExitStatus returns the status that a process ends with after c: for Tmnn
-// 10*m+n where nn is 01 to 09, else 10*m; 0 for a warning. Interrupted (T904)
-// has the status of its signal instead, which the caller knows.
+// 10*m+n where nn is 01 to 09, else 10*m; 0 for a warning; that of
+// Unrecognized (T902) for an undeclared code. Interrupted (T904) has the
+// status of its signal instead, which the caller knows.
 func (c Code) ExitStatus() int {
-	if len(c) != 4 || c[0] != 'T' {
+	c = c.Entry().Code
+	if c.Warning() {
 		return 0
 	}
 	status := 10 * int(c[1]-'0')

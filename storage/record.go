@@ -32,23 +32,29 @@ var errBroken = errors.New("checksum does not match")
 // before that brace, and the brace again.
 func seal(line []byte) []byte {
 	line = line[:len(line)-1]
-	sum := crc32.Checksum(line, castagnoli)
+	sum := checksum(line)
 	line = append(line, `,"crc":"`...)
-	for shift := 28; shift >= 0; shift -= 4 {
-		line = append(line, "0123456789abcdef"[sum>>shift&15])
-	}
+	line = append(line, sum[:]...)
 	return append(line, `"}`...)
+}
+
+// checksum is the CRC-32C of text in hex.
+func checksum(text []byte) (hex [8]byte) {
+	sum := crc32.Checksum(text, castagnoli)
+	for i := range hex {
+		hex[i] = "0123456789abcdef"[sum>>(28-4*i)&15]
+	}
+	return hex
 }
 
 // unseal returns the length of line without checksum and brace, after
 // comparing it.
 func unseal(line []byte) (int, error) {
 	end := len(line) - checksumSize
-	if end < 0 || !bytes.HasPrefix(line[end:], []byte(`,"crc":"`)) || !bytes.HasSuffix(line, []byte(`"}`)) {
+	if end < 0 || string(line[end:end+8]) != `,"crc":"` || string(line[end+16:]) != `"}` {
 		return 0, errBroken
 	}
-	sum, err := strconv.ParseUint(string(line[end+8:end+16]), 16, 32)
-	if err != nil || uint32(sum) != crc32.Checksum(line[:end], castagnoli) {
+	if sum := checksum(line[:end]); string(line[end+8:end+16]) != string(sum[:]) {
 		return 0, errBroken
 	}
 	return end, nil

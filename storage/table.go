@@ -139,28 +139,28 @@ type line struct {
 func (t *table) lines(at int64) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		reader := newLineReader(t.file, at, t.end)
-		last := ""
+		var last []byte
 		for {
 			raw, begin, err := reader.next()
 			if err == io.EOF {
 				return
 			}
+			var key []byte
+			var text body
 			if err == nil {
-				var key []byte
-				var text body
-				if key, text, err = splitLine(trimSeparator(raw)); err == nil && string(key) <= last {
-					err = errBroken
-				}
-				if err == nil {
-					last = string(key)
-					if !yield(line{last, text}, nil) {
-						return
-					}
-					continue
-				}
+				key, text, err = splitLine(trimSeparator(raw))
 			}
-			yield(line{}, t.broken(begin, err))
-			return
+			if err == nil && bytes.Compare(key, last) <= 0 {
+				err = errBroken
+			}
+			if err != nil {
+				yield(line{}, t.broken(begin, err))
+				return
+			}
+			last = append(last[:0], key...)
+			if !yield(line{string(key), text}, nil) {
+				return
+			}
 		}
 	}
 }

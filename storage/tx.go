@@ -70,12 +70,12 @@ func (tx *Tx) Put(key string, value any) (Record, error) {
 	if found {
 		text = keepUnknown(text, old.Value, reflect.TypeOf(value))
 	}
-	full := newBody(text, old.Revision+1, tx.seq+1)
-	if slices.Contains(tx.written, key) && old.Seq == tx.seq+1 {
-		full = newBody(text, old.Revision, tx.seq+1)
-	} else {
+	revision := old.Revision
+	if again := found && old.Seq == tx.seq+1; !again {
+		revision++
 		tx.written = append(tx.written, key)
 	}
+	full := newBody(text, revision, tx.seq+1)
 	tx.set(key, full)
 	return slices.Clone(full).record(key)
 }

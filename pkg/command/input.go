@@ -1,0 +1,77 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/leslie-sh/leslie/errcodes"
+)
+
+// mostContent is the number of bytes that one artifact may have.
+const mostContent = 256 << 20
+
+// content reads an artifact from the file called name, or from stdin when
+// there is none. Reading ends when the context does, also where the other
+// end of a pipe stays silent. Codes: T506, T903, T904.
+func (c *call) content(name string) ([]byte, error) {
+	if name == "" || name == "-" {
+		return readAll(c.ctx, c.stdin, "stdin")
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, unreadable(name, err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, errcodes.ReadFailed.With("path", errcodes.Clip(name), "reason", "it is a directory")
+	}
+	return readAll(c.ctx, file, name)
+}
+
+// readAll reads from in a goroutine of its own, because a read cannot be
+// interrupted: when ctx ends first, the goroutine is left to the end of the
+// process.
+func readAll(ctx context.Context, in io.Reader, name string) ([]byte, error) {
+	type outcome struct {
+		content []byte
+		err     error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var into bytes.Buffer
+		_, err := into.ReadFrom(io.LimitReader(in, mostContent+1))
+		done <- outcome{into.Bytes(), err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case read := <-done:
+		if read.err != nil {
+			return nil, unreadable(name, read.err)
+		}
+		if len(read.content) > mostContent {
+			return nil, usageError("an artifact has at most 256 MiB", errcodes.Clip(name))
+		}
+		return read.content, nil
+	}
+}
+
+func unreadable(name string, err error) error {
+	return errcodes.ReadFailed.With("path", errcodes.Clip(name), "reason", cause(err)).Because(err)
+}
+
+// cause returns what the system says of a file, without its path.
+func cause(err error) string {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,181 @@
+package objects
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// source is what is to become an object; it can be opened more than once.
+type source struct {
+	id    string
+	bytes int64
+	open  func() (io.ReadCloser, error)
+}
+
+// errChanged says that a source has not the bytes it was hashed with.
+var errChanged = errors.New("it changed while it was read")
+
+// writer puts objects and remembers the directories that are to be synced,
+// each once for any number of objects.
+//
+// A directory is synced also where the object was already there: the process
+// that renamed it into place may have died before its own sync.
+type writer struct {
+	dir     *os.Root
+	touched map[string]bool
+	made    bool // whether the folder of all objects is new
+}
+
+// store makes s an object: into a temporary file beside its place, synced,
+// then renamed, so that a reader sees the whole object or none. It is durable
+// after flush. Failures are T503, errChanged, or those of opening s.
+func (w *writer) store(s source) error {
+	home := shard(s.id)
+	if err := w.makeHome(home); err != nil {
+		return unwritable(home, err)
+	}
+	if w.touched == nil {
+		w.touched = map[string]bool{}
+	}
+	w.touched[home] = true
+	if intact(w.dir, s.id, s.bytes) {
+		return nil
+	}
+	from, err := s.open()
+	if err != nil {
+		return err // the source's fault, not that of what is written
+	}
+	defer from.Close()
+	temporary := path.Join(home, stem+strings.ToLower(rand.Text()))
+	err = w.write(temporary, from, s.id)
+	if err == nil {
+		err = w.dir.Rename(temporary, Path(s.id))
+	}
+	if err == nil {
+		return nil
+	}
+	w.dir.Remove(temporary)
+	if errors.Is(err, errChanged) {
+		return err
+	}
+	return unwritable(Path(s.id), err)
+}
+
+const stem = ".new-"
+
+func (w *writer) makeHome(home string) error {
+	if w.touched[home] {
+		return nil
+	}
+	for _, dir := range []string{folder, home} {
+		err := w.dir.Mkdir(dir, 0o755)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		w.made = w.made || err == nil && dir == folder
+	}
+	return realDirs(w.dir, home)
+}
+
+func (w *writer) write(temporary string, from io.Reader, id string) (err error) {
+	file, err := w.dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, perm)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(file, sum), from)
+	if err == nil && hex.EncodeToString(sum.Sum(nil)) != id {
+		err = errChanged
+	}
+	if err == nil {
+		err = file.Chmod(perm) // whatever the umask took away
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	w.sweep(file, path.Dir(temporary))
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+// sweep removes what writers that died left in a shard more than an hour
+// ago, by the clock of the file system. It is a courtesy: its failures are
+// nobody's concern.
+func (w *writer) sweep(latest *os.File, home string) {
+	now, err := latest.Stat()
+	if err != nil {
+		return
+	}
+	names, err := fs.Glob(w.dir.FS(), home+"/"+stem+"*")
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if old, err := w.dir.Lstat(name); err == nil && now.ModTime().Sub(old.ModTime()) > time.Hour {
+			w.dir.Remove(name)
+		}
+	}
+}
+
+// flush makes everything stored so far durable.
+func (w *writer) flush() error {
+	for home := range w.touched {
+		if err := syncDir(w.dir, home); err != nil {
+			return unwritable(home, err)
+		}
+	}
+	if len(w.touched) == 0 {
+		return nil
+	}
+	if err := syncDir(w.dir, folder); err != nil {
+		return unwritable(folder, err)
+	}
+	if !w.made {
+		return nil
+	}
+	if err := syncDir(w.dir, "."); err != nil {
+		return unwritable(".", err)
+	}
+	return nil
+}
+
+func syncDir(dir *os.Root, name string) error {
+	opened, err := dir.Open(name)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	return opened.Sync()
+}
+
+// intact reports whether the object is there with the right bytes.
+func intact(dir *os.Root, id string, size int64) bool {
+	file, err := openRegular(dir, Path(id))
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() != size {
+		return false
+	}
+	sum, _, err := hashOf(file)
+	return err == nil && sum == id
+}
+
+func hashOf(from io.Reader) (id string, size int64, err error) {
+	sum := sha256.New()
+	size, err = io.Copy(sum, from)
+	return hex.EncodeToString(sum.Sum(nil)), size, err
+}
