@@ -66,12 +66,12 @@ var loopRows = []Entry{
 	{
 		Code:    ContextOverflow,
 		Title:   "Context overflow",
-		Message: "Context limit exceeded: {used} tokens > {max} max",
+		Message: "Context limit exceeded: {used} tokens > {limit} max",
 		Hint:    "Give the agent less, or a model with a larger context",
 		Retry:   AfterFix,
 		Details: []Field{
 			{Name: "used", Type: "integer", Doc: "the tokens that were sent"},
-			{Name: "max", Type: "integer", Doc: "the tokens that are allowed"},
+			{Name: "limit", Type: "integer", Doc: "the tokens that are allowed"},
 			agentField,
 		},
 		Example: "leslie run thread-a --agent acp:agent",

@@ -31,6 +31,12 @@ const tableEnd = "}}\n"
 // or rewritten by another program.
 var errMisfit = errors.New("not as it was written")
 
+// How much is read of a range of lines at first, and when it is long.
+const (
+	firstRead   = 1 << 10
+	largestRead = 256 << 10
+)
+
 // window is how much is read around a place to find the line that holds it.
 const window = 2 << 10
 
@@ -165,7 +171,8 @@ func (t *table) lines(at int64) iter.Seq2[line, error] {
 	}
 }
 
-// lineReader reads lines between two places of a file through one buffer.
+// lineReader reads lines between two places of a file through one buffer,
+// which is small at first, because most ranges are.
 type lineReader struct {
 	file      *os.File
 	at, end   int64 // of what is not yet in the buffer
@@ -175,8 +182,7 @@ type lineReader struct {
 }
 
 func newLineReader(file *os.File, at, end int64) *lineReader {
-	size := min(end-at, 256<<10)
-	return &lineReader{file: file, at: at, end: end, buffer: make([]byte, max(size, 1)), nextBegin: at}
+	return &lineReader{file: file, at: at, end: end, buffer: make([]byte, firstRead), nextBegin: at}
 }
 
 // next returns a line without its newline, valid until the next call, and
@@ -207,8 +213,10 @@ func (r *lineReader) next() (line []byte, begin int64, err error) {
 func (r *lineReader) fill() error {
 	r.to = copy(r.buffer, r.buffer[r.from:r.to])
 	r.from = 0
-	if r.to == len(r.buffer) {
-		r.buffer = append(r.buffer, make([]byte, len(r.buffer))...)
+	if r.to == len(r.buffer) || len(r.buffer) < largestRead {
+		larger := make([]byte, 4*len(r.buffer))
+		copy(larger, r.buffer[:r.to])
+		r.buffer = larger
 	}
 	room := min(int64(len(r.buffer)-r.to), r.end-r.at)
 	n, err := r.file.ReadAt(r.buffer[r.to:r.to+int(room)], r.at)

@@ -61,12 +61,13 @@ func (a *answer) give(c *call, ended outcome) int {
 // undelivered tells on stderr that stdout did not take the answer. One who
 // closed the pipe did not want to know.
 func (a *answer) undelivered(c *call, err error, ended outcome) {
-	if errors.Is(err, syscall.EPIPE) || !errors.Is(err, errcodes.WriteFailed) {
-		return
-	}
 	failed := *errcodes.Of(err)
 	if ended.err == nil && c.cmd.writes {
 		failed.Effect = errcodes.Complete
+	}
+	a.journal.log(c).Error(c.about(err), &failed)
+	if errors.Is(err, syscall.EPIPE) || !errors.Is(err, errcodes.WriteFailed) {
+		return
 	}
 	out := a.out
 	out.Format, out.Get, out.Stdout = response.Logfmt, "", io.Discard

@@ -107,7 +107,8 @@ func (c *call) about(err error) logging.About {
 func (j *journal) attempted(c *call, attempt retry.Attempt) {
 	log := j.log(c)
 	log.Terminal = j.seen
-	log.Retry(logging.About{Operation: c.operation(), ThreadID: c.threadID}, attempt.Err, attempt.Number, attempt.Wait)
+	failed := errcodes.Of(attempt.Err).Having("attempts", attempt.Number)
+	log.Retry(logging.About{Operation: c.operation(), ThreadID: c.threadID}, failed, attempt.Number, attempt.Wait)
 }
 
 // tell says on stderr what was done.

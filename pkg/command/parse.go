@@ -60,7 +60,7 @@ func parse(cs commands, l line) (input, *errcodes.Error) {
 	if cmd == nil {
 		return in, withUsage(unknownCommand(cs, l.words[0]), cs, in)
 	}
-	if help, _ := l.last("help"); help == "true" {
+	if help, _ := l.last("help"); help == "true" && len(l.words) > 0 {
 		in = input{cmd: cs.named("help"), args: strings.Fields(cmd.name)}
 		l.flags = onlyGlobal(l.flags)
 	}

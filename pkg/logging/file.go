@@ -102,14 +102,28 @@ func makeDirs(root *os.Root, name string) error {
 
 // Write appends line by one write. Where a full disk had cut the last line,
 // it begins a new one.
+//
+// The end of a file that another process is writing to looks just like a cut
+// line. So writers share a lock, and only who gets it alone, which proves that
+// nobody is writing, believes that it sees a cut. Nobody waits for the lock:
+// an append is whole without it.
 func (a *appendFile) Write(line []byte) (int, error) {
-	if a.torn() {
-		line = append([]byte("\n"), line...)
+	if a.cut() && a.lock(syscall.LOCK_EX) {
+		if a.cut() {
+			line = append([]byte("\n"), line...)
+		}
+	} else {
+		a.lock(syscall.LOCK_SH)
 	}
 	return a.file.Write(line)
 }
 
-func (a *appendFile) torn() bool {
+// lock takes the lock that Close gives back, unless it would have to wait.
+func (a *appendFile) lock(how int) bool {
+	return syscall.Flock(int(a.file.Fd()), how|syscall.LOCK_NB) == nil
+}
+
+func (a *appendFile) cut() bool {
 	end, err := a.file.Seek(0, io.SeekEnd)
 	if err != nil || end == 0 {
 		return false

@@ -50,15 +50,23 @@ func secret(name string) bool {
 	return false
 }
 
-// forms returns value as it may stand in a sentence or within JSON.
+// forms returns value as it may stand in a sentence, quoted in one, or within
+// the JSON of either.
 func forms(value string) []string {
-	quoted := strconv.Quote(value)
-	all := []string{value, strings.TrimSpace(value), quoted[1 : len(quoted)-1]}
-	if encoded, err := json.Marshal(value); err == nil {
-		all = append(all, string(encoded[1:len(encoded)-1]))
+	all := []string{value, strings.TrimSpace(value)}
+	for range 2 {
+		for _, form := range slices.Clone(all) {
+			all = append(all, inside(strconv.Quote(form)))
+			if encoded, err := json.Marshal(form); err == nil {
+				all = append(all, inside(string(encoded)))
+			}
+		}
 	}
 	return slices.DeleteFunc(all, func(form string) bool { return len(form) < shortest })
 }
+
+// inside returns what stands between the quotes.
+func inside(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // Hide returns s with every secret replaced by ***.
 func (s *Secrets) Hide(text string) string {

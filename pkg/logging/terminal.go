@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/lmittmann/tint"
 )
@@ -63,8 +64,8 @@ func signs(s string) string {
 			return r + '␀'
 		case r == 0x7f:
 			return '␡'
-		case !unicode.IsPrint(r):
-			return '�'
+		case r == utf8.RuneError, !unicode.IsPrint(r):
+			return '?'
 		}
 		return r
 	}, s)

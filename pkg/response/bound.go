@@ -73,7 +73,7 @@ func (r *reduction) places(visit func(parent, n *node)) {
 	walk = func(parent *node) {
 		for _, n := range parent.kids {
 			switch {
-			case report(n.name):
+			case report(n):
 			case n.open == '{':
 				walk(n)
 			case n.open == '[' || n.isText():
@@ -84,9 +84,16 @@ func (r *reduction) places(visit func(parent, n *node)) {
 	walk(r.root)
 }
 
-// report reports whether a member of this name tells what is missing.
-func report(name string) bool {
-	return name == "next" || name == "truncated" || name == "omitted"
+// report reports whether a member tells what is missing.
+func report(n *node) bool {
+	switch n.name {
+	case "omitted":
+		return n.open == 0 && !n.isText()
+	case "truncated":
+		return n.open == '[' && len(n.kids) <= mostPaths+1
+	default:
+		return n.name == "next"
+	}
 }
 
 func (r *reduction) clipElements() {
@@ -103,7 +110,7 @@ func (r *reduction) clipElements() {
 func clipAll(n *node, limit, keep int) {
 	for _, kid := range n.kids {
 		switch {
-		case n.open == '{' && report(kid.name):
+		case n.open == '{' && report(kid):
 		case kid.open == '[':
 			kid.shed(math.MaxInt, keep)
 			clipAll(kid, limit, keep)
@@ -179,8 +186,8 @@ func (r *reduction) takeOut() bool {
 	var members []member
 	for _, scope := range r.scopes() {
 		for _, n := range scope.kids {
-			if !promised(n) && !r.pointer(n) && !(n.open == '[' && len(n.kids) == 0) {
-				members = append(members, member{scope, n, n.size()})
+			if !r.promised(scope, n) && !r.pointer(n) && !(n.open == '[' && len(n.kids) == 0) {
+				members = append(members, member{scope, n, n.size() + 1})
 			}
 		}
 	}
@@ -202,13 +209,15 @@ func (r *reduction) takeOut() bool {
 	return len(members) > 0
 }
 
-// promised reports whether every response or every error has the member n.
-func promised(n *node) bool {
+// promised reports whether every response, every error or every reduced
+// answer has the member n in scope.
+func (r *reduction) promised(scope, n *node) bool {
 	switch n.name {
-	case "data", "error", "omitted", "truncated":
-		return true
-	case "success", "hint", "retryable", "effect", "operation":
-		return n.open == 0
+	case "success", "data", "error":
+		return scope == r.root
+	case "hint", "retryable", "effect", "operation":
+		return scope == r.details && n.open == 0
+	default:
+		return n.name != "next" && report(n)
 	}
-	return false
 }

@@ -51,7 +51,7 @@ func TestJSON(t *testing.T) {
 	}{
 		"nothing": {response.Response{}, `{"success":true,"data":{},"warnings":[]}`},
 		"nothing is null": {
-			response.Response{Data: shape{ID: "a", At: at, Took: 21300 * time.Millisecond}},
+			response.Response{Data: shape{ID: "a", At: at, Took: 21300 * time.Millisecond, hidden: []string{"x"}, Ignored: "x"}},
 			`{"success":true,"data":{"id":"a","children":[],"counts":{},"at":"2026-02-09T16:00:01.5Z","took":"21.3s"},"warnings":[]}`,
 		},
 		"embedded, nested": {

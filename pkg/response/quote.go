@@ -1,6 +1,7 @@
 package response
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"unicode"
@@ -109,9 +110,13 @@ func isOtherValue(s string) bool {
 	if !strings.ContainsRune("+-.0123456789iInN", rune(s[0])) {
 		return false
 	}
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil || strings.Contains(err.Error(), strconv.ErrRange.Error())
+	_, notFloat := strconv.ParseFloat(s, 64)
+	_, notInteger := strconv.ParseInt(s, 0, 64)
+	return isNumber(notFloat) || isNumber(notInteger)
 }
+
+// isNumber reads what strconv said: a number out of range is one, too.
+func isNumber(err error) bool { return err == nil || errors.Is(err, strconv.ErrRange) }
 
 // appendKey appends one part of a dotted key. Parts that could be taken for
 // something else are quoted: a digit string names a member only then, and an

@@ -19,7 +19,11 @@ func (r *reduction) scopes() []*node {
 func (r *reduction) tell() {
 	r.count(r.root)
 	for _, scope := range r.scopes() {
-		paths := r.shortened(scope, "", slices.Clone(scope.gone))
+		var paths []string
+		for _, name := range scope.gone[:min(len(scope.gone), mostPaths+1)] {
+			paths = append(paths, legible(name))
+		}
+		paths = r.shortened(scope, "", paths)
 		if len(paths) > mostPaths {
 			paths = append(paths[:mostPaths], "…")
 		}
@@ -95,5 +99,5 @@ func (r *reduction) pointTo(scope *node) {
 
 // pointer reports whether n is nothing but the next that pointTo made.
 func (r *reduction) pointer(n *node) bool {
-	return n.name == "next" && (n.text() == r.full || len(n.kids) == 1 && n.kids[0].text() == r.full)
+	return r.full != "" && n.name == "next" && (n.text() == r.full || len(n.kids) == 1 && n.kids[0].text() == r.full)
 }

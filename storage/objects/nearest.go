@@ -70,7 +70,8 @@ func distance(a, b string, bound int) int {
 	if len(a)-len(b) > bound || len(b)-len(a) > bound {
 		return over
 	}
-	row := make([]int, len(b)+1)
+	var space [96]int // ids are shorter; most calls need no memory of their own
+	row := append(space[:0], make([]int, len(b)+1)...)
 	for j := range row {
 		row[j] = min(j, over)
 	}

@@ -1,0 +1,118 @@
+package threads
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/leslie-sh/leslie/errcodes"
+	"github.com/leslie-sh/leslie/storage"
+)
+
+func (r *room) objective(id, title string) (o Objective, err error) {
+	_, err = r.update(func(tx *storage.Tx) (err error) { o, err = CreateObjective(tx, id, title); return err })
+	return o, err
+}
+
+func TestObjectives(t *testing.T) {
+	r := newRoom(t)
+	for i := range 4 {
+		if _, err := r.objective(fmt.Sprintf("o%d", 9-i), "t"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := r.objective("", "made")
+	if err != nil || CheckID(made.ID) != nil || made.Status != ObjectiveActive || made.Revision != 1 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	_, err = r.objective("o9", "again")
+	wantCode(t, err, errcodes.ObjectiveExists, "objectiveId", "o9")
+	for _, bad := range [][2]string{{"a/b", "t"}, {"x", ""}, {"x", "a\nb"}, {"x", " "}} {
+		_, err = r.objective(bad[0], bad[1])
+		wantCode(t, err, errcodes.Usage)
+	}
+	r.view(func(v *storage.View) error {
+		list, more, err := Objectives(v, 3)
+		if ids := idsOf(list); !slices.Equal(ids, []string{"o7", "o6", made.ID}) || !more {
+			t.Errorf("%v, %v", ids, more)
+		}
+		if list, more, _ := Objectives(v, 0); len(list) != 5 || more {
+			t.Errorf("%v, %v", list, more)
+		}
+		_, err2 := FindObjective(v, "o99")
+		wantCode(t, err2, errcodes.ObjectiveNotFound, "objectiveId", "o99")
+		_, _, err2 = Objectives(v, -1)
+		wantCode(t, err2, errcodes.Usage)
+		return err
+	})
+}
+
+func idsOf(list []Objective) (ids []string) {
+	for _, o := range list {
+		ids = append(ids, o.ID)
+	}
+	return ids
+}
+
+func TestMembers(t *testing.T) {
+	r := newRoom(t)
+	r.objective("o1", "one")
+	r.objective("o2", "two")
+	for id, s := range map[string]Status{"b": Active, "a": Active, "c": Archived, "d": Failed} {
+		r.spawn(Spawn{ID: id, ObjectiveID: "o1"})
+		r.force(id, s)
+	}
+	r.spawn(Spawn{ID: "other", ObjectiveID: "o2", Intent: "mentions o1 and \"o1\""})
+	r.view(func(v *storage.View) error {
+		ids, counts, err := Members(v, "o1")
+		if !slices.Equal(ids, []string{"a", "b", "c", "d"}) || !maps.Equal(counts, map[Status]int{Active: 2, Archived: 1, Failed: 1}) {
+			t.Errorf("%v %v", ids, counts)
+		}
+		if ids, counts, _ := Members(v, "none"); ids == nil || counts == nil || len(ids)+len(counts) > 0 {
+			t.Errorf("%v %v", ids, counts)
+		}
+		return err
+	})
+}
+
+func TestInject(t *testing.T) {
+	r := newRoom(t)
+	r.spawn(Spawn{ID: "x"})
+	inject := func(kind, content string) (i Injection, thread Thread, err error) {
+		_, err = r.update(func(tx *storage.Tx) (err error) {
+			i, thread, err = Inject(tx, Injection{ThreadID: "x", Type: kind, Content: content, By: "ann"})
+			return err
+		})
+		return i, thread, err
+	}
+	for n, kind := range InjectionTypes() {
+		i, thread, err := inject(kind, "say\n"+kind)
+		if err != nil || i.Order != n+1 || thread.Revision != int64(n+2) {
+			t.Errorf("%+v %+v %v", i, thread, err)
+		}
+	}
+	r.force("x", Completed)
+	if _, _, err := inject("info", "still heard"); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range [][2]string{{"order", "x"}, {"info", ""}, {"info", "\u2067"}, {"info", "\xc3"}} {
+		_, _, err := inject(bad[0], bad[1])
+		wantCode(t, err, errcodes.Usage)
+	}
+	r.force("x", Archived)
+	_, _, err := inject("info", "too late")
+	wantCode(t, err, errcodes.InvalidTransition, "action", "inject")
+	_, err = r.update(func(tx *storage.Tx) error {
+		_, _, err := Inject(tx, Injection{ThreadID: "y", Type: "info", Content: "x"})
+		return err
+	})
+	wantCode(t, err, errcodes.ThreadNotFound)
+	r.view(func(v *storage.View) error {
+		list, err := Injections(v, "x")
+		if len(list) != 4 || list[0].Type != "constraint" || list[2].Content != "say\ncorrection" || list[3].Content != "still heard" || list[0].By != "ann" {
+			t.Errorf("%+v", list)
+		}
+		return err
+	})
+}
