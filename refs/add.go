@@ -136,17 +136,19 @@ func unresolved(tx *storage.Tx, ref Reference, reason string) {
 	tx.Warn(errcodes.TargetUnresolved.Warn("target", ref.Target, "reason", reason, "refId", ref.ID))
 }
 
-// nextVersion counts on, past what an undone operation may have left.
+// nextVersion counts on, past what an undone operation may have left. What
+// is no real directory where copies are to be is T503.
 func (ref *Reference) nextVersion(tx *storage.Tx) error {
 	for {
 		ref.SnapshotVersion++
-		_, err := tx.Dir().Lstat(ref.copies())
+		root, err := objects.OpenTree(tx.Dir(), ref.copies())
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err != nil {
-			return errcodes.WriteFailed.With("path", ref.copies(), "reason", err.Error()).Because(err)
+			return err
 		}
+		root.Close()
 	}
 }
 

@@ -157,6 +157,20 @@ func TestATargetThatCannotBeReadIsUnresolved(t *testing.T) {
 	wantCode(t, err, errcodes.TargetCorrupted)
 }
 
+func TestCopiesNeverGoThroughALink(t *testing.T) {
+	r := newRoom(t)
+	r.threads("a", "b")
+	r.write("b", "x", "one")
+	outside := t.TempDir()
+	os.MkdirAll(filepath.Join(r.path, "threads/a"), 0o755)
+	os.Symlink(outside, filepath.Join(r.path, "threads/a/context"))
+	_, _, err := r.tryAdd("a", "b", Frozen)
+	wantCode(t, err, errcodes.WriteFailed)
+	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+		t.Error("something was written outside")
+	}
+}
+
 func TestChainsOfFrozenReferencesDoNotGrow(t *testing.T) {
 	r := newRoom(t)
 	chain := []string{"t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"}

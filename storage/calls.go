@@ -9,24 +9,37 @@ import (
 	"github.com/leslie-sh/leslie/errcodes"
 )
 
-// calls are the system calls that make an operation durable, as fields, so
-// that a test can make the n-th of them fail.
-type calls struct {
-	writeAt  func(file *os.File, data []byte, offset int64) (int, error)
-	sync     func(file *os.File) error // data and metadata, of files and directories
-	syncData func(file *os.File) error // data, and the size it needs
-	rename   func(root *os.Root, from, to string) error
-	link     func(root *os.Root, from, to string) error
-	truncate func(file *os.File, size int64) error
+// Calls are the system calls that make an operation durable, as fields, so
+// that a test can make the n-th of them fail. A nil field is the real call.
+type Calls struct {
+	WriteAt  func(file *os.File, data []byte, offset int64) (int, error)
+	Sync     func(file *os.File) error // data and metadata, of files and directories
+	SyncData func(file *os.File) error // data, and the size it needs
+	Rename   func(root *os.Root, from, to string) error
+	Link     func(root *os.Root, from, to string) error
+	Truncate func(file *os.File, size int64) error
 }
 
-var systemCalls = calls{
-	writeAt:  func(f *os.File, data []byte, offset int64) (int, error) { return f.WriteAt(data, offset) },
-	sync:     (*os.File).Sync,
-	syncData: syncData,
-	rename:   (*os.Root).Rename,
-	link:     (*os.Root).Link,
-	truncate: (*os.File).Truncate,
+func (c Calls) orDefault() Calls {
+	if c.WriteAt == nil {
+		c.WriteAt = (*os.File).WriteAt
+	}
+	if c.Sync == nil {
+		c.Sync = (*os.File).Sync
+	}
+	if c.SyncData == nil {
+		c.SyncData = syncData
+	}
+	if c.Rename == nil {
+		c.Rename = (*os.Root).Rename
+	}
+	if c.Link == nil {
+		c.Link = (*os.Root).Link
+	}
+	if c.Truncate == nil {
+		c.Truncate = (*os.File).Truncate
+	}
+	return c
 }
 
 // errIrregular says that something else stands in the place of a file of the store.
@@ -64,7 +77,7 @@ func (s *Store) syncDir(path string) error {
 		return err
 	}
 	defer dir.Close()
-	return s.calls.sync(dir)
+	return s.calls.Sync(dir)
 }
 
 // replace writes data to path so that after any crash path holds the old
@@ -74,7 +87,7 @@ func (s *Store) replace(path, dir string, mode os.FileMode, data []byte) error {
 	if err := s.writeNew(temporary, mode, data); err != nil {
 		return err
 	}
-	if err := s.calls.rename(s.root, temporary, path); err != nil {
+	if err := s.calls.Rename(s.root, temporary, path); err != nil {
 		s.root.Remove(temporary)
 		return err
 	}
@@ -88,8 +101,8 @@ func (s *Store) writeNew(path string, mode os.FileMode, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.calls.writeAt(file, data, 0); err == nil {
-		err = s.calls.sync(file)
+	if _, err = s.calls.WriteAt(file, data, 0); err == nil {
+		err = s.calls.Sync(file)
 	}
 	return s.finish(file, path, err)
 }

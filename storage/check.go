@@ -247,7 +247,7 @@ func (s *Store) keepDamaged(name string) (dir string, err error) {
 		return "", err
 	}
 	for _, path := range []string{statePath, backupPath} {
-		if err := s.calls.link(s.root, path, dir+"/"+path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.calls.Link(s.root, path, dir+"/"+path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}

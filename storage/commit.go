@@ -84,11 +84,11 @@ func (s *Store) appendLine(tx *Tx) error {
 	}
 	defer file.Close()
 	if tx.logSize > tx.logEnd {
-		if err := s.calls.truncate(file, tx.logEnd); err != nil {
+		if err := s.calls.Truncate(file, tx.logEnd); err != nil {
 			return cannotWrite(path, err)
 		}
 	}
-	if _, err := s.calls.writeAt(file, line, tx.logEnd); err != nil {
+	if _, err := s.calls.WriteAt(file, line, tx.logEnd); err != nil {
 		return s.cutBack(file, tx, cannotWrite(path, err))
 	}
 	if err := s.syncLine(file, line, tx); err != nil {
@@ -102,7 +102,7 @@ func (s *Store) appendLine(tx *Tx) error {
 // cutBack removes a line that was not committed and returns failed. A rest
 // that stays is incomplete, and the next update cuts it.
 func (s *Store) cutBack(file *os.File, tx *Tx, failed error) error {
-	if err := s.calls.truncate(file, tx.logEnd); err != nil {
+	if err := s.calls.Truncate(file, tx.logEnd); err != nil {
 		return errors.Join(failed, err)
 	}
 	return failed
@@ -113,13 +113,13 @@ func (s *Store) cutBack(file *os.File, tx *Tx, failed error) error {
 // is cut off and written afresh. When that fails too, nobody knows whether
 // the line will be there after a crash (T507).
 func (s *Store) syncLine(file *os.File, line []byte, tx *Tx) error {
-	first := s.calls.syncData(file)
+	first := s.calls.SyncData(file)
 	if first == nil {
 		return nil
 	}
-	if err := s.calls.truncate(file, tx.logEnd); err == nil {
-		if _, err := s.calls.writeAt(file, line, tx.logEnd); err == nil {
-			if err := s.calls.syncData(file); err == nil {
+	if err := s.calls.Truncate(file, tx.logEnd); err == nil {
+		if _, err := s.calls.WriteAt(file, line, tx.logEnd); err == nil {
+			if err := s.calls.SyncData(file); err == nil {
 				return nil
 			}
 		}
@@ -205,7 +205,7 @@ func (s *Store) rewrite(st *state) error {
 		return err
 	}
 	if err = s.writeState(file, h, st); err == nil {
-		err = s.calls.sync(file)
+		err = s.calls.Sync(file)
 	}
 	if err := s.finish(file, temporary, err); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (s *Store) rewrite(st *state) error {
 			return err
 		}
 	}
-	if err := s.calls.rename(s.root, temporary, statePath); err != nil {
+	if err := s.calls.Rename(s.root, temporary, statePath); err != nil {
 		s.root.Remove(temporary)
 		return err
 	}
@@ -243,7 +243,7 @@ func (s *Store) rotate(h *header) error {
 // writeState writes all of a state file, the header last, because it counts the rest.
 func (s *Store) writeState(file *os.File, h header, st *state) error {
 	at := int64(h.size())
-	out := bufio.NewWriterSize(&writerAt{write: s.calls.writeAt, file: file, at: at}, writeBuffer)
+	out := bufio.NewWriterSize(&writerAt{write: s.calls.WriteAt, file: file, at: at}, writeBuffer)
 	h.Bytes = at
 	var text []byte
 	for record, err := range st.lines("") {
@@ -269,7 +269,7 @@ func (s *Store) writeState(file *os.File, h header, st *state) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, err := s.calls.writeAt(file, h.line(), 0)
+	_, err := s.calls.WriteAt(file, h.line(), 0)
 	return err
 }
 
@@ -294,12 +294,12 @@ func (s *Store) backUp() error {
 	if err := s.root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := s.calls.link(s.root, statePath, temporary); err != nil {
+	if err := s.calls.Link(s.root, statePath, temporary); err != nil {
 		if err := s.copyState(temporary); err != nil {
 			return err
 		}
 	}
-	err := s.calls.rename(s.root, temporary, backupPath)
+	err := s.calls.Rename(s.root, temporary, backupPath)
 	s.root.Remove(temporary)
 	return err
 }

@@ -22,11 +22,11 @@ import (
 // failing makes the n-th call of any kind fail with errno, once; late lets
 // the call do its work first, and short lets half of a write through. It
 // returns the counter of calls.
-func failing(n int, errno error, late, short bool) (calls, *int) {
+func failing(n int, errno error, late, short bool) (Calls, *int) {
 	count := new(int)
 	hit := func() bool { *count++; return *count == n }
-	return calls{
-		writeAt: func(f *os.File, data []byte, at int64) (int, error) {
+	return Calls{
+		WriteAt: func(f *os.File, data []byte, at int64) (int, error) {
 			if !hit() {
 				return f.WriteAt(data, at)
 			}
@@ -39,15 +39,15 @@ func failing(n int, errno error, late, short bool) (calls, *int) {
 			}
 			return written, errno
 		},
-		sync:     func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
-		syncData: func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
-		truncate: func(f *os.File, size int64) error {
+		Sync:     func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
+		SyncData: func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
+		Truncate: func(f *os.File, size int64) error {
 			return act(hit(), late, errno, func() error { return f.Truncate(size) })
 		},
-		rename: func(r *os.Root, from, to string) error {
+		Rename: func(r *os.Root, from, to string) error {
 			return act(hit(), late, errno, func() error { return r.Rename(from, to) })
 		},
-		link: func(r *os.Root, from, to string) error {
+		Link: func(r *os.Root, from, to string) error {
 			return act(hit(), late, errno, func() error { return r.Link(from, to) })
 		},
 	}, count
@@ -89,7 +89,7 @@ func TestEveryCallFails(t *testing.T) {
 				var count *int
 				s.calls, count = failing(n, errno, mode == "late", mode == "short")
 				err := update(s)
-				s.calls = systemCalls
+				s.calls = (Calls{}).orDefault()
 				if *count < n {
 					break
 				}
@@ -141,7 +141,7 @@ func noTemporaries(t *testing.T, s *Store, what string) {
 
 func TestFsyncFailsTwiceIsUnknown(t *testing.T) {
 	s, _ := seeded(t)
-	s.calls.syncData = func(*os.File) error { return syscall.EIO }
+	s.calls.SyncData = func(*os.File) error { return syscall.EIO }
 	_, _, err := s.Update(ctx, Operation{Name: "hit"}, func(tx *Tx) error { _, err := tx.Put("a/1", item{}); return err })
 	coded := errcodes.Of(err)
 	if coded.Code != errcodes.OutcomeUnknown || coded.Effect != errcodes.Unknown || !strings.HasPrefix(coded.Detail("operationId").(string), "op-") {
@@ -152,13 +152,13 @@ func TestFsyncFailsTwiceIsUnknown(t *testing.T) {
 func TestFsyncFailsOnceIsWrittenAfresh(t *testing.T) {
 	s, _ := seeded(t)
 	synced, truncated := 0, 0
-	s.calls.syncData = func(f *os.File) error {
+	s.calls.SyncData = func(f *os.File) error {
 		if synced++; synced == 1 {
 			return syscall.EIO
 		}
 		return f.Sync()
 	}
-	s.calls.truncate = func(f *os.File, size int64) error { truncated++; return f.Truncate(size) }
+	s.calls.Truncate = func(f *os.File, size int64) error { truncated++; return f.Truncate(size) }
 	put(t, s, "a/1", item{})
 	if synced != 2 || truncated != 1 {
 		t.Errorf("%d syncs, %d cuts; the line was not written afresh", synced, truncated)
@@ -172,7 +172,7 @@ func TestInterruptedPublicationIsFinished(t *testing.T) {
 		s, _ := seeded(t)
 		s.write(t, "source", []byte("new"))
 		after, _ := s.sum("source")
-		s.calls.rename = func(r *os.Root, from, to string) error {
+		s.calls.Rename = func(r *os.Root, from, to string) error {
 			if to == "a" {
 				return syscall.EIO
 			}
@@ -181,7 +181,7 @@ func TestInterruptedPublicationIsFinished(t *testing.T) {
 		_, warnings, err := s.Update(ctx, Operation{Name: "publish"}, func(tx *Tx) error {
 			return tx.Publish(File{Path: "a", From: "source", After: after, Mode: 0o640})
 		})
-		s.calls = systemCalls
+		s.calls = (Calls{}).orDefault()
 		if err != nil {
 			t.Fatalf("%v %v", err, warnings)
 		}

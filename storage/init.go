@@ -88,7 +88,7 @@ func (s *Store) syncParent() error {
 		return cannotWrite(s.path, err)
 	}
 	defer parent.Close()
-	if err := s.calls.sync(parent); err != nil {
+	if err := s.calls.Sync(parent); err != nil {
 		return cannotWrite(s.path, err)
 	}
 	return nil

@@ -65,8 +65,8 @@ func (s *Store) stage(operation string, number int, file File) error {
 	if err != nil {
 		return cannotWrite(staged, err)
 	}
-	if _, err = io.Copy(&writerAt{write: s.calls.writeAt, file: target}, source); err == nil {
-		err = s.calls.sync(target)
+	if _, err = io.Copy(&writerAt{write: s.calls.WriteAt, file: target}, source); err == nil {
+		err = s.calls.Sync(target)
 	}
 	if err := s.finish(target, staged, err); err != nil {
 		return cannotWrite(staged, err)
@@ -131,7 +131,7 @@ func (s *Store) place(staged string, file File, touched map[string]bool) error {
 	for _, dir := range append(made, path.Dir(file.Path)) {
 		touched[dir] = true
 	}
-	err = s.calls.rename(s.root, staged, file.Path)
+	err = s.calls.Rename(s.root, staged, file.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is gone: %w", staged, err)
 	}

@@ -95,6 +95,7 @@ type Options struct {
 	Retry     retry.Policy        // the zero Policy is the schedule of ERR-04
 	OnAttempt func(retry.Attempt) // hears of every wait for the lock
 	DryRun    bool                // updates give their verdict and write nothing
+	Calls     Calls               // system calls, for tests that make them fail
 }
 
 func (o Options) orDefault() Options {
@@ -120,7 +121,7 @@ type Store struct {
 	path    string
 	root    *os.Root
 	options Options
-	calls   calls
+	calls   Calls
 }
 
 // Open returns the store in dir. It reads nothing yet. Codes: T503 (dir is no
@@ -139,7 +140,7 @@ func Open(dir string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errcodes.ReadFailed.With("path", dir, "reason", reason(err)).Because(err)
 	}
-	return &Store{path: dir, root: root, options: options.orDefault(), calls: systemCalls}, nil
+	return &Store{path: dir, root: root, options: options.orDefault(), calls: options.Calls.orDefault()}, nil
 }
 
 // Close releases the directory.

@@ -22,6 +22,7 @@ type table struct {
 	start  int64 // of the first record's line
 	end    int64 // behind the last record's line
 	mode   os.FileMode
+	blocks map[int64][]byte // those that searches have read
 }
 
 // tableEnd closes the records and the file.
@@ -37,8 +38,11 @@ const (
 	largestRead = 256 << 10
 )
 
-// window is how much is read around a place to find the line that holds it.
-const window = 2 << 10
+// A search reads the file in blocks, and keeps up to so many of them.
+const (
+	block      = 4 << 10
+	keptBlocks = 256
+)
 
 // openTable opens a state file and checks its frame. Codes: T505; an error
 // that is errMisfit calls for recovery.
@@ -112,23 +116,53 @@ func (t *table) broken(offset int64, err error) error {
 // position, where it begins and where the next one does. Lines begin at low
 // and end at high.
 func (t *table) lineAt(position, low, high int64) (line []byte, begin, next int64, err error) {
-	for size := int64(window); ; size *= 4 {
-		from, to := max(low, position-size), min(high, position+size)
-		data := make([]byte, to-from)
-		if _, err := t.file.ReadAt(data, from); err != nil {
+	first, last := position/block, position/block
+	for {
+		from, to := max(low, first*block), min(high, (last+1)*block)
+		data, err := t.bytes(from, to)
+		if err != nil {
 			return nil, 0, 0, fmt.Errorf("%w: %w", errMisfit, err)
 		}
 		before := bytes.LastIndexByte(data[:position-from], '\n')
 		after := bytes.IndexByte(data[position-from:], '\n')
-		if before < 0 && from > low || after < 0 && to < high {
-			continue
-		}
-		if after < 0 {
+		switch {
+		case before < 0 && from > low:
+			first -= 1 + (last - first)
+		case after < 0 && to < high:
+			last += 1 + (last - first)
+		case after < 0:
 			return nil, 0, 0, t.broken(from, errBroken)
+		default:
+			stop := int(position-from) + after
+			line := bytes.Clone(data[before+1 : stop])
+			return trimSeparator(line), from + int64(before+1), from + int64(stop+1), nil
 		}
-		stop := int(position-from) + after
-		return trimSeparator(data[before+1 : stop]), from + int64(before+1), from + int64(stop+1), nil
 	}
+}
+
+// bytes returns a part of the file, which the caller must not change. Single
+// blocks are kept: searches for several keys begin with the same ones.
+func (t *table) bytes(from, to int64) ([]byte, error) {
+	number := from / block
+	if to > (number+1)*block {
+		data := make([]byte, to-from)
+		_, err := t.file.ReadAt(data, from)
+		return data, err
+	}
+	kept, found := t.blocks[number]
+	if !found {
+		kept = make([]byte, min(block, t.header.Bytes-number*block))
+		if _, err := t.file.ReadAt(kept, number*block); err != nil {
+			return nil, err
+		}
+		if t.blocks == nil {
+			t.blocks = map[int64][]byte{}
+		}
+		if len(t.blocks) < keptBlocks {
+			t.blocks[number] = kept
+		}
+	}
+	return kept[from-number*block : to-number*block], nil
 }
 
 // trimSeparator removes the comma between two records.

@@ -2,6 +2,8 @@ package threads
 
 import (
 	"cmp"
+	"errors"
+	"io/fs"
 	"slices"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -169,7 +171,7 @@ func (s Spawn) thread(tx *storage.Tx, objective string) Thread {
 
 // inherit gives t its directory, and there what it takes from its parent.
 func inherit(tx *storage.Tx, t *Thread) ([]string, error) {
-	if err := tx.MakeDir(ArtifactsDir(t.ID)); err != nil {
+	if err := makeOwnDir(tx, t.ID); err != nil {
 		return nil, err
 	}
 	if t.Inherit == "none" {
@@ -181,11 +183,28 @@ func inherit(tx *storage.Tx, t *Thread) ([]string, error) {
 	}
 	t.Base = snapshot.ID
 	for _, entry := range snapshot.Entries {
-		if err := tx.Publish(file(t.ID, entry, "")); err != nil {
+		old, err := keepOld(tx, t.ID, entry.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, artifactFault(t.ID, entry.Path, err)
+		}
+		if err := tx.Publish(file(t.ID, entry, old.SHA256)); err != nil {
 			return nil, err
 		}
 	}
 	return snapshot.Paths(), nil
+}
+
+// makeOwnDir makes the directory of a thread. One may be there already, of a
+// thread whose spawning was undone, but nothing else.
+func makeOwnDir(tx *storage.Tx, id string) error {
+	root, err := objects.OpenTree(tx.Dir(), ArtifactsDir(id))
+	switch {
+	case err == nil:
+		return root.Close()
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return tx.MakeDir(ArtifactsDir(id))
 }
 
 func index(tx *storage.Tx, t Thread) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/storage"
+	"github.com/leslie-sh/leslie/storage/objects"
 )
 
 func TestNewFillsInWhatWasNotSaid(t *testing.T) {
@@ -177,6 +178,26 @@ func TestNewWarnsOfASharedScope(t *testing.T) {
 	if _, warnings, _ = r.trySpawn(Spawn{ID: "d", ParentID: "p"}); len(warnings) != 0 {
 		t.Errorf("no scope was given: %v", warnings)
 	}
+}
+
+func TestNewInADirectoryThatWasLeft(t *testing.T) {
+	r := newRoom(t)
+	r.spawn(Spawn{ID: "p"})
+	r.put("p", "a", "inherited")
+	r.plant("again", "a", "left by a thread that was undone")
+	r.spawn(Spawn{ID: "again", ParentID: "p"})
+	if content, err := r.read("again", "a"); content != "inherited" || err != nil {
+		t.Errorf("%q, %v", content, err)
+	}
+	r.view(func(v *storage.View) error {
+		_, err := objects.Read(v.Dir(), objects.Hash([]byte("left by a thread that was undone")))
+		return err
+	})
+	if err := os.Symlink(t.TempDir(), filepath.Join(r.path, "threads", "trap")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := r.trySpawn(Spawn{ID: "trap"})
+	wantCode(t, err, errcodes.WriteFailed)
 }
 
 func TestDryRunWritesNothing(t *testing.T) {

@@ -57,7 +57,7 @@ func (a *answer) logfmt(out Output) []byte {
 func plainText(text string, terminal bool) []byte {
 	if terminal {
 		text = strings.Map(func(r rune) rune {
-			if false {
+			if r != '\n' && r != '\t' && !isShown(r) {
 				return utf8.RuneError
 			}
 			return r

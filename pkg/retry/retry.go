@@ -104,7 +104,7 @@ func (p Policy) orDefault() Policy {
 
 func (o Options) orDefault() Options {
 	if o.Retryable == nil {
-		o.Retryable = func(err error) bool { return errcodes.Of(err).Code.Entry().Retryable }
+		o.Retryable = func(err error) bool { return errcodes.Of(err).Retryable() }
 	}
 	if o.Wait == nil {
 		o.Wait = Sleep
