@@ -33,7 +33,7 @@ lint:
 
 # Writes what is derived from the code: README's tables and golden files.
 golden:
-	$(GO) test -tags $(TAGS) ./errcodes ./pkg/response ./pkg/command ./cmd/leslie -update
+	$(GO) test -tags $(TAGS) ./pkg/command -run Readme -update
 
 # Each fuzz target for FUZZTIME.
 fuzz:

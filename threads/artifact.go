@@ -95,7 +95,7 @@ func PutArtifact(tx *storage.Tx, threadID, path string, content []byte) (Artifac
 		return Artifact{}, Thread{}, artifactFault(threadID, path, err)
 	}
 	if old.Mode&fs.ModeSymlink != 0 {
-		return Artifact{}, Thread{}, usage("'" + path + "' is a symbolic link; remove it first, or write where it points")
+		return Artifact{}, Thread{}, usage("'" + path + "' is a symbolic link, which is never written through; remove it first")
 	}
 	sha, err := objects.Keep(tx, content)
 	if err != nil {
@@ -166,7 +166,7 @@ func realParents(root *os.Root, path string) error {
 		case err != nil:
 			return err
 		case info.Mode()&fs.ModeSymlink != 0:
-			return usage("'" + path[:i] + "' is a symbolic link; write where it points")
+			return usage("'" + path[:i] + "' is a symbolic link; artifacts are never written through one")
 		case !info.IsDir():
 			return usage("'" + path[:i] + "' is no directory, so '" + strings.TrimPrefix(path[i:], "/") + "' cannot be in it")
 		}

@@ -25,7 +25,7 @@ func Nearest(name string, known iter.Seq[string]) []string {
 		edits int
 	}
 	var best []candidate
-	bound := min(mostEdits, len(name)/3)
+	bound := min(mostEdits, (len(name)+1)/3)
 	for have := range known {
 		edits := distance(name, have, bound)
 		if edits > bound && len(name) >= shortest && strings.HasPrefix(have, name) {

@@ -108,7 +108,7 @@ func TestNearest(t *testing.T) {
 	}{
 		{"thread-abc123", []string{"thread-abc123", "thread-abd123", "thread-abc124"}},
 		{"thread-abc", []string{"thread-abc1", "thread-abc123", "thread-abc124"}},
-		{"plam", []string{"plan"}}, {"plan", []string{"plan", "plant"}}, {"x", nil}, {"thread-", nil}, {"", nil},
+		{"plam", []string{"plan"}}, {"plan", []string{"plan", "plant"}}, {"x", nil}, {"pla", []string{"plan"}}, {"thread-", nil}, {"", nil},
 	} {
 		if got := Nearest(c.name, slices.Values(known)); !slices.Equal(got, c.want) {
 			t.Errorf("Nearest(%q) = %v, want %v", c.name, got, c.want)
