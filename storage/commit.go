@@ -48,7 +48,7 @@ func (s *Store) commit(tx *Tx) (Commit, error) {
 // settle does what follows a commit and can be done again later.
 func (s *Store) settle(tx *Tx) {
 	if err := s.publish(tx.id, tx.files); err != nil {
-		tx.Warn(errcodes.StateNotRewritten.Warn("path", stagingPath, "reason", reason(err)))
+		tx.Warn(errcodes.StateNotRewritten.Warn("path", publishedPath(err), "reason", reason(err)))
 	}
 	for _, dir := range tx.dirs {
 		if _, err := s.makeDirs(dir); err != nil {

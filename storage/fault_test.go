@@ -197,6 +197,33 @@ func TestInterruptedPublicationIsFinished(t *testing.T) {
 	}
 }
 
+// TestEditedMeanwhile edits a file between the moment at which an update has
+// seen it and its commit: the update is made anew, with what it then finds.
+func TestEditedMeanwhile(t *testing.T) {
+	for edits, want := range map[int]error{1: nil, 5: errcodes.WriteFailed} {
+		s, _ := seeded(t)
+		s.write(t, "source", []byte("new"))
+		after, _ := s.sum("source")
+		calls := 0
+		_, _, err := s.Update(ctx, Operation{Name: "publish"}, func(tx *Tx) error {
+			before, _ := s.sum("a")
+			if calls++; calls <= edits {
+				s.write(t, "a", fmt.Append(nil, "edit ", calls))
+			}
+			return tx.Publish(File{Path: "a", From: "source", Before: before, After: after, Mode: 0o644})
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%d edits: %v", edits, err)
+		}
+		if got := string(s.file(t, "a")); want == nil && (got != "new" || calls != 2) || want != nil && got != "edit 3" {
+			t.Errorf("%d edits: the file holds %q after %d calls", edits, got, calls)
+		}
+		s.remove(t, "source")
+		noTemporaries(t, s, "")
+		verify(t, s)
+	}
+}
+
 func TestPublicationOutsideIsRefused(t *testing.T) {
 	s := newStore(t)
 	os.Symlink(t.TempDir(), filepath.Join(s.path, "way-out"))

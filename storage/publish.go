@@ -74,11 +74,25 @@ func (s *Store) stage(operation string, number int, file File) error {
 	return nil
 }
 
+// errMoved says that a file is not any more what an update has seen: an agent
+// has edited it meanwhile.
+var errMoved = errors.New("it was changed meanwhile")
+
 // commitStaging makes the names of what is staged durable, so that the files
-// are there if the commit is.
+// are there if the commit is. It fails with errMoved where the update would
+// replace something that it has not seen.
 func (s *Store) commitStaging(tx *Tx) error {
 	if len(tx.files) == 0 {
 		return nil
+	}
+	for _, file := range tx.files {
+		now, err := s.sum(file.Path)
+		if err == nil && now != file.Before {
+			err = errMoved
+		}
+		if err != nil {
+			return cannotWrite(file.Path, err)
+		}
 	}
 	if _, err := s.makeDirs(stagingPath + "/" + tx.id); err != nil {
 		return cannotWrite(stagingPath, err)
@@ -98,8 +112,14 @@ func (s *Store) publish(operation string, files []File) error {
 		return nil
 	}
 	touched := map[string]bool{}
+	var moved error
 	for number, file := range files {
-		if err := s.place(stagedPath(operation, number), file, touched); err != nil {
+		err := s.place(stagedPath(operation, number), file, touched)
+		if errors.Is(err, errMoved) {
+			moved = err
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -108,14 +128,27 @@ func (s *Store) publish(operation string, files []File) error {
 			return err
 		}
 	}
-	return s.root.RemoveAll(stagingPath + "/" + operation)
+	return errors.Join(moved, s.root.RemoveAll(stagingPath+"/"+operation))
 }
 
-// place puts one file where it belongs, if its place holds what it was to replace.
+// publishedPath is the file that could not be published, where err names one.
+func publishedPath(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Op == "publish" {
+		return path.Path
+	}
+	return stagingPath
+}
+
+// place puts one file where it belongs. A place that holds something else
+// than it was to replace is left alone: errMoved, unless it is there already.
 func (s *Store) place(staged string, file File, touched map[string]bool) error {
 	now, err := s.sum(file.Path)
-	if err != nil || now != file.Before {
+	if err != nil || now == file.After {
 		return err
+	}
+	if now != file.Before {
+		return &fs.PathError{Op: "publish", Path: file.Path, Err: errMoved}
 	}
 	if file.From == "" {
 		if err := s.root.Remove(file.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -216,7 +249,7 @@ func (s *Store) finishPublishing(st *state, pending []fs.DirEntry) error {
 			return err
 		}
 		if committed {
-			if err := s.publish(directory.Name(), files); err != nil {
+			if err := s.publish(directory.Name(), files); err != nil && !errors.Is(err, errMoved) {
 				return err
 			}
 		}

@@ -88,26 +88,29 @@ func (text body) record(key string) (Record, error) {
 	return Record{Key: key, Revision: revision, Seq: seq, Value: value}, nil
 }
 
-// bookkeeping finds where `"revision":` begins and reads the two numbers.
+// bookkeeping finds where `"revision":` begins and reads the two numbers,
+// from the end backwards.
 func (text body) bookkeeping() (start int, revision, seq int64, ok bool) {
-	const first, second = `"revision":`, `,"seq":`
-	tail := max(0, len(text)-len(first)-len(second)-42)
-	at := bytes.LastIndex(text[tail:], []byte(first))
-	if at < 0 || len(text) == 0 || text[len(text)-1] != '}' {
-		return 0, 0, 0, false
+	rest, ended := bytes.CutSuffix(text, []byte("}"))
+	rest, seq = cutNumber(rest)
+	rest, second := bytes.CutSuffix(rest, []byte(`,"seq":`))
+	rest, revision = cutNumber(rest)
+	rest, first := bytes.CutSuffix(rest, []byte(`"revision":`))
+	return len(rest), revision, seq, ended && second && first && len(rest) > 0 && seq >= 0 && revision >= 0
+}
+
+// cutNumber cuts a decimal number off the end of text; it is -1 where there is none.
+func cutNumber(text []byte) ([]byte, int64) {
+	start, number, place := len(text), int64(0), int64(1)
+	for start > 0 && len(text)-start < 18 && text[start-1] >= '0' && text[start-1] <= '9' {
+		start--
+		number += place * int64(text[start]-'0')
+		place *= 10
 	}
-	start = tail + at
-	numbers := text[start+len(first) : len(text)-1]
-	left, right, found := bytes.Cut(numbers, []byte(second))
-	if !found {
-		return 0, 0, 0, false
+	if start == len(text) {
+		return text, -1
 	}
-	revision, err := strconv.ParseInt(string(left), 10, 64)
-	if err != nil {
-		return 0, 0, 0, false
-	}
-	seq, err = strconv.ParseInt(string(right), 10, 64)
-	return start, revision, seq, err == nil
+	return text[:start], number
 }
 
 // appendLine appends the state file's line for a record, without separator.

@@ -14,13 +14,11 @@ package storage
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"encoding/json"
 	"errors"
 	"iter"
+	"math/rand/v2"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -108,11 +106,17 @@ func (o Options) orDefault() Options {
 	return o
 }
 
-// randomID returns 64 random bits in 13 lower-case letters and digits.
+// randomID returns 64 random bits in 13 lower-case letters and digits. The
+// generator is seeded by the kernel for each process; it need not be secret.
 func randomID() string {
-	var bits [8]byte
-	rand.Read(bits[:])
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(bits[:]))
+	const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+	var id [13]byte
+	bits := rand.Uint64()
+	for i := range id {
+		id[i] = alphabet[bits&31]
+		bits >>= 5
+	}
+	return string(id[:])
 }
 
 // Store is a handle on one directory. It may be used by many goroutines at
@@ -191,7 +195,8 @@ func (v *View) Warn(more ...errcodes.Warning) { v.warnings.Add(more...) }
 // published as one operation. When Update returns nil, all of it is durable;
 // when it returns an error, none of it has happened, unless the error is
 // T507, which says that nobody knows. Like the function of View, change may
-// be called a second time when damage shows. Codes: those of change, T501,
+// be called again: when damage shows, or a file that it publishes was edited
+// meanwhile. Codes: those of change, T501,
 // T502, T503, T504, T505, T506, T507.
 func (s *Store) Update(ctx context.Context, op Operation, change func(*Tx) error) (Commit, errcodes.Warnings, error) {
 	if s.options.DryRun {
@@ -206,16 +211,29 @@ func (s *Store) Update(ctx context.Context, op Operation, change func(*Tx) error
 	if err != nil {
 		return Commit{}, nil, err
 	}
-	tx, commit, err := s.attempt(ctx, state, op, change)
-	if damage := tx.damage(); damage != nil && commit.OperationID == "" {
+	for again := 1; ; again++ {
+		tx, commit, err := s.attempt(ctx, state, op, change)
 		tx.close()
-		if state, err = s.recover(damage); err != nil {
+		damage := tx.damage()
+		if again == attempts || commit.OperationID != "" || damage == nil && !errors.Is(err, errMoved) {
+			return commit, tx.allWarnings(), err
+		}
+		if state, err = s.renew(damage); err != nil {
 			return Commit{}, nil, err
 		}
-		tx, commit, err = s.attempt(ctx, state, op, change)
 	}
-	tx.close()
-	return commit, tx.allWarnings(), err
+}
+
+// attempts is how often an update is made anew, because damage has shown or
+// a file was edited under its hands, before its error is given.
+const attempts = 3
+
+// renew gives the state to make an update anew with.
+func (s *Store) renew(damage error) (*state, error) {
+	if damage != nil {
+		return s.recover(damage)
+	}
+	return s.loadToWrite()
 }
 
 // attempt makes the update on one state and commits it, unless change fails,

@@ -35,8 +35,8 @@ type Page struct {
 // the operation that wrote the record last, and within one operation the
 // order of ids. It fails with T903, and with T101 where Before is no thread.
 //
-// The store is read once, from one end to the other. A record is decoded only
-// if it is recent enough to be on the page, which few are.
+// The store is read once, from one end to the other. Records are compared as
+// text, and only those on the page are decoded.
 func List(r storage.Reader, f Filter) (Page, error) {
 	best, err := newLatest(f.Limit)
 	if err != nil {
@@ -49,35 +49,37 @@ func List(r storage.Reader, f Filter) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	matches := f.matcher()
-	var found []Thread
+	takes := f.matcher()
 	for record, err := range r.Scan(prefix) {
 		if err != nil {
 			return Page{}, err
 		}
-		place := rank{seq: record.Seq, key: record.Key, at: len(found)}
-		if !older(place) || !best.wants(place) {
+		if !older(record) || !best.wants(record) {
 			continue
 		}
-		t, matched, err := matches(record)
+		matched, err := takes(record)
 		if err != nil {
 			return Page{}, err
 		}
 		if matched {
-			found = append(found, t)
-			best.add(place)
+			record.Value = bytes.Clone(record.Value)
+			best.add(record)
 		}
 	}
-	return page(found, best), nil
+	return page(best)
 }
 
-func page(found []Thread, best *latest) Page {
-	ranks, more := best.sorted()
-	out := Page{Threads: make([]Thread, len(ranks)), More: more}
-	for i, rank := range ranks {
-		out.Threads[i] = found[rank.at]
+func page(best *latest) (Page, error) {
+	records, more := best.sorted()
+	out := Page{Threads: make([]Thread, len(records)), More: more}
+	for i, record := range records {
+		t, err := decode(record)
+		if err != nil {
+			return Page{}, err
+		}
+		out.Threads[i] = t
 	}
-	return out
+	return out, nil
 }
 
 func (f Filter) check() error {
@@ -97,36 +99,42 @@ func (f Filter) check() error {
 	return nil
 }
 
-func olderThan(r storage.Reader, id string) (func(rank) bool, error) {
+func olderThan(r storage.Reader, id string) (func(storage.Record) bool, error) {
 	if id == "" {
-		return func(rank) bool { return true }, nil
+		return func(storage.Record) bool { return true }, nil
 	}
 	t, err := Find(r, id)
 	if err != nil {
 		return nil, err
 	}
-	limit := rank{seq: t.Seq, key: key(t.ID)}
-	return func(place rank) bool { return place.compare(limit) < 0 }, nil
+	limit := storage.Record{Seq: t.Seq, Key: key(t.ID)}
+	return func(record storage.Record) bool { return byRecency(record, limit) < 0 }, nil
 }
 
-// matcher returns the filter as a function. Before it decodes a record it
-// looks whether the words it needs are in its text at all; a text with \u
-// may spell them otherwise and is always decoded.
-func (f Filter) matcher() func(storage.Record) (Thread, bool, error) {
-	var words [][]byte
-	for _, word := range []string{string(f.Status), f.Kind, f.ObjectiveID, f.ParentID, f.Tag, f.Executor} {
-		if word != "" {
-			words = append(words, []byte(`"`+word+`"`))
+// matcher returns the filter as a function. A member with a plain value
+// stands in the text of a record exactly as `"name":"value"`, and nowhere
+// else, since quotes inside a string are escaped. A text with \u may spell
+// it otherwise, and tags are a list: then the record is decoded.
+func (f Filter) matcher() func(storage.Record) (bool, error) {
+	var present [][]byte
+	for _, member := range [][2]string{{"status", string(f.Status)}, {"kind", f.Kind}, {"objectiveId", f.ObjectiveID}, {"parentId", f.ParentID}, {"executor", f.Executor}} {
+		if member[1] != "" {
+			present = append(present, []byte(`"`+member[0]+`":"`+member[1]+`"`))
 		}
 	}
-	return func(record storage.Record) (Thread, bool, error) {
-		for _, word := range words {
-			if !bytes.Contains(record.Value, word) && !bytes.Contains(record.Value, []byte(`\u`)) {
-				return Thread{}, false, nil
+	hidden := f.Status == "" && !f.All
+	archived := []byte(`"status":"` + string(Archived) + `"`)
+	return func(record storage.Record) (bool, error) {
+		if f.Tag != "" || bytes.Contains(record.Value, []byte(`\u`)) {
+			t, err := decode(record)
+			return err == nil && f.takes(t), err
+		}
+		for _, text := range present {
+			if !bytes.Contains(record.Value, text) {
+				return false, nil
 			}
 		}
-		t, err := decode(record)
-		return t, err == nil && f.takes(t), err
+		return !hidden || !bytes.Contains(record.Value, archived), nil
 	}
 }
 
@@ -138,23 +146,16 @@ func (f Filter) takes(t Thread) bool {
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag))
 }
 
-// rank is the place of a record in the order of recency; at is where the
-// caller put what it decoded.
-type rank struct {
-	seq int64
-	key string
-	at  int
+// byRecency orders records by the operation that wrote them last.
+func byRecency(a, b storage.Record) int {
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Key, b.Key))
 }
 
-func (a rank) compare(b rank) int {
-	return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.key, b.key))
-}
-
-// latest keeps the ranks that are highest: limit of them, and one more that
-// tells that there are more. It is a heap with the lowest on top.
+// latest keeps the most recent records: limit of them, and one more that
+// tells that there are more. It is a heap with the oldest on top.
 type latest struct {
-	limit int
-	ranks []rank
+	limit   int
+	records []storage.Record
 }
 
 const defaultLimit = 50
@@ -166,33 +167,33 @@ func newLatest(limit int) (*latest, error) {
 	return &latest{limit: cmp.Or(limit, defaultLimit)}, nil
 }
 
-func (l *latest) wants(r rank) bool {
-	return len(l.ranks) <= l.limit || r.compare(l.ranks[0]) > 0
+func (l *latest) wants(r storage.Record) bool {
+	return len(l.records) <= l.limit || byRecency(r, l.records[0]) > 0
 }
 
-func (l *latest) add(r rank) {
+func (l *latest) add(r storage.Record) {
 	heap.Push(l, r)
-	if len(l.ranks) > l.limit+1 {
+	if len(l.records) > l.limit+1 {
 		heap.Pop(l)
 	}
 }
 
-// sorted returns the ranks, the highest last, and whether there were more.
-func (l *latest) sorted() (ranks []rank, more bool) {
-	slices.SortFunc(l.ranks, rank.compare)
-	if len(l.ranks) <= l.limit {
-		return l.ranks, false
+// sorted returns the records, the latest last, and whether there were more.
+func (l *latest) sorted() (records []storage.Record, more bool) {
+	slices.SortFunc(l.records, byRecency)
+	if len(l.records) <= l.limit {
+		return l.records, false
 	}
-	return l.ranks[1:], true
+	return l.records[1:], true
 }
 
 // Len, Less, Swap, Push and Pop are what container/heap asks for.
-func (l *latest) Len() int           { return len(l.ranks) }
-func (l *latest) Less(i, j int) bool { return l.ranks[i].compare(l.ranks[j]) < 0 }
-func (l *latest) Swap(i, j int)      { l.ranks[i], l.ranks[j] = l.ranks[j], l.ranks[i] }
-func (l *latest) Push(x any)         { l.ranks = append(l.ranks, x.(rank)) }
+func (l *latest) Len() int           { return len(l.records) }
+func (l *latest) Less(i, j int) bool { return byRecency(l.records[i], l.records[j]) < 0 }
+func (l *latest) Swap(i, j int)      { l.records[i], l.records[j] = l.records[j], l.records[i] }
+func (l *latest) Push(x any)         { l.records = append(l.records, x.(storage.Record)) }
 func (l *latest) Pop() any {
-	last := l.ranks[len(l.ranks)-1]
-	l.ranks = l.ranks[:len(l.ranks)-1]
+	last := l.records[len(l.records)-1]
+	l.records = l.records[:len(l.records)-1]
 	return last
 }

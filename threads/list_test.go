@@ -3,6 +3,7 @@ package threads
 import (
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func TestAFilterReadsEverySpelling(t *testing.T) {
 		`{"status":"active","tags":["u"],"title":"\u0075"}`: false, `{"status":"failed","tags":["ui"],"title":"active"}`: false,
 		`{"status":"active","tags":["uid"]}`: false,
 	} {
-		if _, matched, err := matches(storage.Record{Value: []byte(text)}); matched != want || err != nil {
+		if matched, err := matches(storage.Record{Value: []byte(text)}); matched != want || err != nil {
 			t.Errorf("%s: %v, %v", text, matched, err)
 		}
 	}
@@ -128,17 +129,17 @@ func TestLatestKeepsWhatSortingWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 10).Draw(t, "limit")
 		best, _ := newLatest(limit)
-		var all []rank
+		var all []storage.Record
 		for i, seq := range rapid.SliceOfN(rapid.Int64Range(1, 9), 0, 40).Draw(t, "seqs") {
-			place := rank{seq: seq, key: fmt.Sprint(i), at: i}
-			all = append(all, place)
-			if best.wants(place) {
-				best.add(place)
+			record := storage.Record{Seq: seq, Key: fmt.Sprint(i)}
+			all = append(all, record)
+			if best.wants(record) {
+				best.add(record)
 			}
 		}
-		slices.SortFunc(all, rank.compare)
+		slices.SortFunc(all, byRecency)
 		got, more := best.sorted()
-		if !slices.Equal(got, all[max(0, len(all)-limit):]) || more != (len(all) > limit) {
+		if !reflect.DeepEqual(append([]storage.Record{}, got...), append([]storage.Record{}, all[max(0, len(all)-limit):]...)) || more != (len(all) > limit) {
 			t.Fatalf("kept %v, more %v", got, more)
 		}
 	})

@@ -126,25 +126,23 @@ func Objectives(r storage.Reader, limit int) (list []Objective, more bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	var all []Objective
 	for record, err := range r.Scan(objectiveKey("")) {
 		if err != nil {
 			return nil, false, err
 		}
-		if !best.wants(rank{seq: record.Seq, key: record.Key}) {
-			continue
+		if best.wants(record) {
+			record.Value = slices.Clone(record.Value)
+			best.add(record)
 		}
+	}
+	records, more := best.sorted()
+	list = []Objective{}
+	for _, record := range records {
 		o, err := decodeObjective(record)
 		if err != nil {
 			return nil, false, err
 		}
-		best.add(rank{seq: record.Seq, key: record.Key, at: len(all)})
-		all = append(all, o)
-	}
-	ranks, more := best.sorted()
-	list = []Objective{}
-	for _, rank := range ranks {
-		list = append(list, all[rank.at])
+		list = append(list, o)
 	}
 	return list, more, nil
 }
@@ -162,18 +160,23 @@ func Members(r storage.Reader, objectiveID string) (threadIDs []string, counts m
 }
 
 func members(r storage.Reader, objectiveID string, each func(Thread)) error {
-	matches := Filter{ObjectiveID: objectiveID, All: true}.matcher()
+	takes := Filter{ObjectiveID: objectiveID, All: true}.matcher()
 	for record, err := range r.Scan(prefix) {
 		if err != nil {
 			return err
 		}
-		t, matched, err := matches(record)
+		matched, err := takes(record)
 		if err != nil {
 			return err
 		}
-		if matched {
-			each(t)
+		if !matched {
+			continue
 		}
+		t, err := decode(record)
+		if err != nil {
+			return err
+		}
+		each(t)
 	}
 	return nil
 }

@@ -120,3 +120,14 @@ func oneAnswer(t *testing.T, args []string, status int, stdout []byte) {
 		t.Errorf("%q is a bug: %s", args, stdout)
 	}
 }
+
+func TestAnOwnFlagHidesTheGlobalOne(t *testing.T) {
+	l := takeApart([]string{"graph", "--as", "dot", "--root", "/x"}, commands(table).arity())
+	g := globalsOf(l, graphCommand, environment{"LESLIE_AS=ada", "LESLIE_ROOT=/y"})
+	if g.as != "ada" || g.root != "/x" || g.rootFlag != "/x" {
+		t.Errorf("%+v", g)
+	}
+	if g = globalsOf(l, listCommand, nil); g.as != "dot" {
+		t.Errorf("%+v", g)
+	}
+}

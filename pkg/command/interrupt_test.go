@@ -24,10 +24,10 @@ func TestPanicIsAResponse(t *testing.T) {
 		t.Error(details)
 	}
 	log, err := os.ReadFile(filepath.Join(m.root, storeName, "logs", "leslie.log"))
-	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.Contains(string(log), "command_test.go") {
+	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.Contains(string(log), "interrupt_test.go") {
 		t.Errorf("the log has no stack on its one line: %v %s", err, log)
 	}
-	if r := m.run("panicky", "--debug", "--json"); !strings.Contains(r.stderr, "command_test.go") {
+	if r := m.run("panicky", "--debug", "--json"); !strings.Contains(r.stderr, "interrupt_test.go") {
 		t.Errorf("--debug shows no stack: %s", r.stderr)
 	}
 }

@@ -15,11 +15,11 @@ import (
 type threadShape struct {
 	ID           string    `json:"id"`
 	Kind         string    `json:"kind"`
-	Phase        string    `json:"phase,omitempty"`
+	Phase        string    `json:"phase"`
 	Title        string    `json:"title"`
 	Intent       string    `json:"intent"`
 	ObjectiveID  string    `json:"objectiveId"`
-	ParentID     string    `json:"parentId,omitempty"`
+	ParentID     string    `json:"parentId"`
 	Children     []string  `json:"children"`
 	Status       string    `json:"status"`
 	Executor     string    `json:"executor"`

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,16 +8,25 @@ import (
 	"github.com/leslie-sh/leslie/errcodes"
 )
 
-var pattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-
 // CheckID returns T903 unless id is 1 to 64 letters, digits, '_' and '-' that
 // begin with a letter or digit: what every id of a store looks like, and
 // what can never be a path.
 func CheckID(id string) error {
-	if pattern.MatchString(id) {
+	if isID(id) {
 		return nil
 	}
 	return errcodes.Usage.With("problem", "'"+Printable(id)+"' is not an id: 1 to 64 letters, digits, '_' and '-', beginning with a letter or digit")
+}
+
+func isID(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || c != '-' && c != '_') {
+			return false
+		}
+	}
+	return id != "" && len(id) <= 64
 }
 
 // The longest path and the longest segment of a path, in bytes.

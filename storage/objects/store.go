@@ -1,15 +1,15 @@
 package objects
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path"
-	"strings"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -55,7 +55,7 @@ func (w *writer) store(s source) error {
 		return err // the source's fault, not that of what is written
 	}
 	defer from.Close()
-	temporary := path.Join(home, stem+strings.ToLower(rand.Text()))
+	temporary := path.Join(home, stem+strconv.FormatUint(rand.Uint64(), 36))
 	err = w.write(temporary, from, s.id)
 	if err == nil {
 		err = w.dir.Rename(temporary, Path(s.id))
