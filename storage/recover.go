@@ -52,6 +52,7 @@ func (s *Store) recover(cause error) (*state, error) {
 	if err := r.readLog(); err != nil {
 		return nil, err
 	}
+	r.used()
 	main, err := r.readState(statePath)
 	if err != nil {
 		return nil, err
@@ -85,15 +86,27 @@ func (s *Store) recover(cause error) (*state, error) {
 // nothing tells a directory in which no store was ever made, or not to the
 // end, from one that has lost everything.
 func (r *recovery) nothing() error {
-	for _, path := range []string{statePath, backupPath, damagedPath, "threads", "objects"} {
-		if _, err := r.store.root.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range []string{statePath, backupPath, damagedPath} {
+		if r.there(path) {
 			return nil
 		}
 	}
-	if len(r.segments) > 0 {
+	if r.witness > 0 || len(r.segments) > 0 {
 		return nil
 	}
 	return errcodes.NoStore.With("path", r.store.path)
+}
+
+// used takes files beside the records as a trace of some operation.
+func (r *recovery) used() {
+	if r.there("threads") || r.there("objects") {
+		r.witness = max(r.witness, 1)
+	}
+}
+
+func (r *recovery) there(path string) bool {
+	_, err := r.store.root.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (r *recovery) readLog() error {

@@ -206,6 +206,24 @@ func TestAllThreeDamaged(t *testing.T) {
 	}
 }
 
+func TestEmptyLogBesideFilesIsNotAnEmptyStore(t *testing.T) {
+	s := newStore(t)
+	s.remove(t, statePath)
+	s.remove(t, backupPath)
+	if _, err := s.View(ctx, func(*View) error { return nil }); err != nil {
+		t.Errorf("a store in the making: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(s.path, "threads"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.View(ctx, func(*View) error { return nil }); !errors.Is(err, errcodes.StoreCorrupted) {
+		t.Errorf("a store that has lost everything: %v", err)
+	}
+	if created, err := Init(ctx, s.path, Options{}); created || !errors.Is(err, errcodes.StoreCorrupted) {
+		t.Errorf("Init over it: %v %v", created, err)
+	}
+}
+
 func TestRewrittenByAnotherProgram(t *testing.T) {
 	s, want := seeded(t)
 	pretty := bytes.ReplaceAll(bytes.ReplaceAll(s.file(t, statePath), []byte(`":`), []byte(`" : `)), []byte(`,"`), []byte(",\n  \""))

@@ -323,6 +323,69 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 	verify(t, s)
 }
 
+// TestReadersSeeNoFalseDamage reads without a lock while others write: every
+// state is one that was, none older than the one before, and nothing is told as damaged.
+func TestReadersSeeNoFalseDamage(t *testing.T) {
+	for name, fill := range map[string]func(testing.TB, *Store){"small": func(testing.TB, *Store) {}, "large": large} {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t)
+			fill(t, s)
+			put(t, s, "a/1", item{Name: "0"})
+			put(t, s, "z/1", item{Name: "0"})
+			done := make(chan struct{})
+			var group sync.WaitGroup
+			group.Go(func() {
+				defer close(done)
+				for n := 1; n <= 400; n++ {
+					_, _, err := s.Update(ctx, Operation{Name: "both"}, func(tx *Tx) error {
+						value := item{Name: fmt.Sprint(n), Note: strings.Repeat("x", n*7)}
+						if _, err := tx.Put("a/1", value); err != nil {
+							return err
+						}
+						_, err := tx.Put("z/1", value)
+						return err
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			for range 3 {
+				group.Go(func() { readPairs(t, open(t, s.path), done) })
+			}
+			group.Wait()
+			verify(t, s)
+		})
+	}
+}
+
+// readPairs reads two records that are always written together, until done.
+func readPairs(t *testing.T, s *Store, done <-chan struct{}) {
+	last := int64(0)
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		warnings, err := s.View(ctx, func(v *View) error {
+			a, _, err := v.Get("a/1")
+			if err != nil {
+				return err
+			}
+			z, _, err := v.Get("z/1")
+			if string(a.Value) != string(z.Value) || a.Revision < last {
+				t.Errorf("read %d and %d after %d", a.Revision, z.Revision, last)
+			}
+			last = a.Revision
+			return err
+		})
+		if err != nil || len(warnings) > 0 {
+			t.Errorf("reading: %v %v", err, warnings)
+		}
+	}
+}
+
 // large fills the store beyond the size up to which the state is rewritten each time.
 func large(t testing.TB, s *Store) {
 	t.Helper()
