@@ -32,10 +32,14 @@ const (
 	lockPath    = "thread_relations.json.lock"
 	holderPath  = "thread_relations.json.holder"
 	opsPath     = "ops"
-	stagingPath = "staging"
+	stagingPath = StagingDir
 	damagedPath = "damaged"
 	ignorePath  = ".gitignore"
 )
+
+// StagingDir is where files stand that an update under way has written and not
+// yet put in place. What an update finds there when it begins, it removes.
+const StagingDir = "staging"
 
 // SchemaVersion is the newest layout of the files that this package reads
 // and the one that it writes.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,7 +118,7 @@ func onlyGlobal(flags []given) []given {
 func readFlags(cmd *command, flags []given) (*cli.Context, error) {
 	var parsed *cli.Context
 	words := strings.Fields(cmd.name)
-	node := &cli.Command{Name: words[len(words)-1], Flags: cliFlags(cmd.accepted()), Action: func(c *cli.Context) error {
+	node := &cli.Command{Name: words[len(words)-1], Flags: cliFlags(cmd.accepted(), flags), Action: func(c *cli.Context) error {
 		parsed = c
 		return nil
 	}}
@@ -152,10 +153,12 @@ func silence(node *cli.Command) {
 	node.BashComplete = func(*cli.Context) {}
 }
 
-func cliFlags(specs []flagSpec) []cli.Flag {
-	flags := make([]cli.Flag, 0, len(specs))
+// cliFlags describes to the library the flags that are on the line.
+func cliFlags(specs []flagSpec, onLine []given) []cli.Flag {
+	var flags []cli.Flag
 	for _, f := range specs {
 		switch {
+		case !slices.ContainsFunc(onLine, func(g given) bool { return g.name == f.name }):
 		case f.kind == boolean:
 			flags = append(flags, &cli.BoolFlag{Name: f.name})
 		case f.kind == number:

@@ -3,15 +3,13 @@ package objects
 import (
 	"errors"
 	"io/fs"
-	"path"
 	"strings"
 
 	"github.com/leslie-sh/leslie/storage"
 )
 
 // Check compares every object with its hash. A damaged one has no repair
-// here: its bytes are gone, unless the room that needs them has a copy. What
-// a writer that died left behind is a note; the next writer removes it.
+// here: its bytes are gone, unless the room that needs them has a copy.
 func Check(r storage.Reader) ([]storage.Check, error) {
 	dir := r.Dir()
 	check := storage.Check{Name: "objects"}
@@ -22,8 +20,6 @@ func Check(r storage.Reader) ([]storage.Check, error) {
 		case err != nil:
 			check.Findings = append(check.Findings, finding(at, reason(err)))
 		case found.IsDir():
-		case strings.HasPrefix(path.Base(at), stem):
-			check.Notes = append(check.Notes, at+" was left behind; a later write removes it")
 		default:
 			check.Count++
 			if problem := damage(r, at); problem != "" {

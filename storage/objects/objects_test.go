@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/storage"
@@ -162,31 +161,23 @@ func TestManyPutTheSameAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	left, _ := filepath.Glob(filepath.Join(path, "objects", "*", stem+"*"))
+	left, _ := filepath.Glob(filepath.Join(path, storage.StagingDir, "*"))
 	if len(left) > 0 {
 		t.Errorf("temporary files were left: %v", left)
 	}
 }
 
-func TestOldTemporaryFilesAreSwept(t *testing.T) {
-	_, root, path := newStore(t)
-	home := filepath.Join(path, shard(Hash([]byte("x"))))
-	os.MkdirAll(home, 0o755)
-	for name, age := range map[string]time.Duration{"old": 2 * time.Hour, "fresh": time.Minute} {
-		file := filepath.Join(home, stem+name)
-		os.WriteFile(file, nil, 0o600)
-		then := time.Now().Add(-age)
-		if err := os.Chtimes(file, then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
+func TestNextUpdateRemovesWhatADeadWriterLeft(t *testing.T) {
+	store, root, path := newStore(t)
 	if _, err := Put(root, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(home, stem+"old")); err == nil {
-		t.Error("what a dead writer left is still there")
+	left := filepath.Join(path, storage.StagingDir, "object-left")
+	if err := os.WriteFile(left, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(home, stem+"fresh")); err != nil {
-		t.Error("what a living writer may be writing was removed")
+	_, _, err := store.Update(t.Context(), storage.Operation{Name: "next"}, func(*storage.Tx) error { return nil })
+	if _, there := os.Lstat(left); err != nil || there == nil {
+		t.Errorf("it is still there: %v", err)
 	}
 }

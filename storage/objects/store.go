@@ -11,7 +11,8 @@ import (
 	"path"
 	"strconv"
 	"syscall"
-	"time"
+
+	"github.com/leslie-sh/leslie/storage"
 )
 
 // source is what is to become an object; it can be opened more than once.
@@ -35,9 +36,9 @@ type writer struct {
 	made    bool // whether the folder of all objects is new
 }
 
-// store makes s an object: into a temporary file beside its place, synced,
-// then renamed, so that a reader sees the whole object or none. It is durable
-// after flush. Failures are T503, errChanged, or those of opening s.
+// store makes s an object: into a staged file, synced, then renamed, so that a
+// reader sees the whole object or none. What a writer that died leaves staged,
+// the next update of the store removes. It is durable after flush. Failures are T503, errChanged, or those of opening s.
 func (w *writer) store(s source) error {
 	home := shard(s.id)
 	if err := w.makeHome(home); err != nil {
@@ -55,7 +56,7 @@ func (w *writer) store(s source) error {
 		return err // the source's fault, not that of what is written
 	}
 	defer from.Close()
-	temporary := path.Join(home, stem+strconv.FormatUint(rand.Uint64(), 36))
+	temporary := path.Join(storage.StagingDir, "object-"+strconv.FormatUint(rand.Uint64(), 36))
 	err = w.write(temporary, from, s.id)
 	if err == nil {
 		err = w.dir.Rename(temporary, Path(s.id))
@@ -70,13 +71,11 @@ func (w *writer) store(s source) error {
 	return unwritable(Path(s.id), err)
 }
 
-const stem = ".new-"
-
 func (w *writer) makeHome(home string) error {
 	if w.touched[home] {
 		return nil
 	}
-	for _, dir := range []string{folder, home} {
+	for _, dir := range []string{storage.StagingDir, folder, home} {
 		err := w.dir.Mkdir(dir, 0o755)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
@@ -102,30 +101,10 @@ func (w *writer) write(temporary string, from io.Reader, id string) (err error) 
 	if err == nil {
 		err = file.Sync()
 	}
-	w.sweep(file, path.Dir(temporary))
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
 	return err
-}
-
-// sweep removes what writers that died left in a shard more than an hour
-// ago, by the clock of the file system. It is a courtesy: its failures are
-// nobody's concern.
-func (w *writer) sweep(latest *os.File, home string) {
-	now, err := latest.Stat()
-	if err != nil {
-		return
-	}
-	names, err := fs.Glob(w.dir.FS(), home+"/"+stem+"*")
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		if old, err := w.dir.Lstat(name); err == nil && now.ModTime().Sub(old.ModTime()) > time.Hour {
-			w.dir.Remove(name)
-		}
-	}
 }
 
 // flush makes everything stored so far durable.
