@@ -46,6 +46,7 @@ func (a *answer) event(event any) error { return response.Event(a.out, event) }
 // give logs and writes what came of c, and returns the exit status.
 func (a *answer) give(c *call, ended outcome) int {
 	a.journal.record(c, ended)
+	a.out.Notice = func(w errcodes.Warning) { a.journal.log(c).Warning(c.about(nil), w) }
 	err := response.Write(a.out, response.Response{
 		Data: ended.data, Text: c.textKey(), Warnings: c.warnings, Err: ended.err,
 		Operation: c.operation(), Command: a.command, Suffix: c.rootSuffix(),

@@ -8,11 +8,12 @@ import (
 	"github.com/leslie-sh/leslie/errcodes"
 )
 
-// picked returns the value at path as --get prints it: strings and numbers
+// picked returns the value at out.Get as --get prints it: strings and numbers
 // raw, lists and objects as compact JSON, with a newline behind. The path
 // leads into data, or into the whole envelope where data has nothing there.
 // A success without a value there is a warning of its own.
-func (a *answer) picked(path string) []byte {
+func (a *answer) picked(out Output) []byte {
+	path := out.Get
 	if exact, found := a.exact(path); found {
 		return exact
 	}
@@ -22,7 +23,11 @@ func (a *answer) picked(path string) []byte {
 	}
 	switch {
 	case !value.Exists() && a.failure == nil:
-		a.Warnings = append(a.Warnings[:len(a.Warnings):len(a.Warnings)], errcodes.NothingAtPath.Warn("path", errcodes.Clip(path)))
+		nothing := errcodes.NothingAtPath.Warn("path", errcodes.Clip(path))
+		a.Warnings = append(a.Warnings[:len(a.Warnings):len(a.Warnings)], nothing)
+		if out.Notice != nil {
+			out.Notice(nothing)
+		}
 		return nil
 	case !value.Exists():
 		return nil

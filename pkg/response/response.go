@@ -66,6 +66,10 @@ type Output struct {
 	// terminal and Format is not JSON. It gets the sentence for a person and
 	// what they need beside it.
 	Diagnose func(level slog.Level, message string, attrs []slog.Attr)
+
+	// Notice, where it is set, hears of a warning that arises only while the
+	// answer is written, so that it can be logged like the others.
+	Notice func(errcodes.Warning)
 }
 
 // answer is a response with its parts encoded.
@@ -83,7 +87,7 @@ func Write(out Output, r Response) error {
 	var text []byte
 	switch {
 	case out.Get != "":
-		text = a.picked(out.Get)
+		text = a.picked(out)
 	case out.Format == JSON:
 		text = a.json()
 	default:
