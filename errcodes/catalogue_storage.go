@@ -21,7 +21,7 @@ var storageRows = []Entry{
 		Code:    StoreCorrupted,
 		Title:   "JSON parse error",
 		Message: "JSON parse error: {reason}",
-		Hint:    "File may be corrupted, trying backup",
+		Hint:    "File may be corrupted, trying backup and log did not help; leslie doctor --repair saves every intact record and keeps the damaged files",
 		Retry:   AfterHuman,
 		Details: []Field{
 			reasonField,

@@ -92,12 +92,11 @@ func (s *Store) checkLog(c *Check) *base {
 		c.find(opsPath, "%v", err)
 		return nil
 	}
+	start := r.logAlone()
 	for _, tried := range r.tried {
 		c.find(tried.Path, "%s", tried.Problem)
 	}
-	start := r.logAlone()
 	if start == nil {
-		c.find(opsPath, "there is neither its beginning nor a checkpoint")
 		return nil
 	}
 	for i, log := range r.segments {

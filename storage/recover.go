@@ -235,6 +235,7 @@ func (r *recovery) logAlone() *base {
 			return &base{path: generationPath(s.generation), records: map[string]body{}, header: header{Seq: s.before, Generation: s.generation}}
 		}
 	}
+	r.tried = append(r.tried, attemptAt{opsPath, "there is neither its beginning nor a checkpoint"})
 	return nil
 }
 

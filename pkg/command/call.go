@@ -22,6 +22,7 @@ type call struct {
 	stdin    io.Reader
 	dir      string // the working directory
 	emit     func(event any) error
+	options  storage.Options // of the process, for every store that is opened
 
 	root      string // the directory that holds the store, once it is open
 	store     *storage.Store
@@ -65,11 +66,11 @@ func (c *call) open() error {
 }
 
 func (c *call) storage() storage.Options {
-	return storage.Options{
-		Retry:     retry.Policy{Attempts: c.attempts},
-		OnAttempt: c.onAttempt,
-		DryRun:    c.dryRun,
-	}
+	options := c.options
+	options.Retry = retry.Policy{Attempts: c.attempts}
+	options.OnAttempt = c.onAttempt
+	options.DryRun = c.dryRun
+	return options
 }
 
 // path returns the absolute path of something in the store.

@@ -23,6 +23,7 @@ import (
 
 	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/pkg/retry"
+	"github.com/leslie-sh/leslie/storage"
 )
 
 // process is what a command line runs in.
@@ -33,6 +34,7 @@ type process struct {
 	env            environment
 	commands       commands
 	signals        <-chan os.Signal
+	storage        storage.Options // what stores are opened with beside the settings of the line
 }
 
 // Main runs the command line args (without the name of the program), answers
@@ -68,7 +70,7 @@ func (p *process) run() int {
 	}
 	c := &call{
 		input: in, globals: globalsOf(l, in.cmd, p.env),
-		commands: p.commands, env: p.env, stdin: p.stdin,
+		commands: p.commands, env: p.env, stdin: p.stdin, options: p.storage,
 	}
 	a := p.answer(l, c)
 	c.emit = a.event

@@ -58,6 +58,7 @@ func Put(dir *os.Root, content []byte) (string, error) {
 
 func put(dir *os.Root, content []byte) error {
 	w := writer{dir: dir}
+	defer w.discard()
 	if err := w.store(ofBytes(content)); err != nil {
 		return err
 	}

@@ -25,20 +25,25 @@ type source struct {
 // errChanged says that a source has not the bytes it was hashed with.
 var errChanged = errors.New("it changed while it was read")
 
-// writer puts objects and remembers the directories that are to be synced,
-// each once for any number of objects.
+// writer puts objects: each into a staged file, synced, and all of them into
+// their places with flush, so that a reader sees a whole object or none, and
+// every directory is synced once for any number of objects. What a writer
+// that died leaves staged, the next update of the store removes.
 //
 // A directory is synced also where the object was already there: the process
 // that renamed it into place may have died before its own sync.
 type writer struct {
 	dir     *os.Root
 	touched map[string]bool
-	made    bool // whether the folder of all objects is new
+	made    bool     // whether the folder of all objects is new
+	staged  []staged // in the order of writing
 }
 
-// store makes s an object: into a staged file, synced, then renamed, so that a
-// reader sees the whole object or none. What a writer that died leaves staged,
-// the next update of the store removes. It is durable after flush. Failures are T503, errChanged, or those of opening s.
+// staged is an object that waits for its place.
+type staged struct{ path, id string }
+
+// store stages s. It is an object, and durable, after flush. Failures are
+// T503, errChanged, or those of opening s.
 func (w *writer) store(s source) error {
 	home := shard(s.id)
 	if err := w.makeHome(home); err != nil {
@@ -59,9 +64,7 @@ func (w *writer) store(s source) error {
 	temporary := path.Join(storage.StagingDir, "object-"+strconv.FormatUint(rand.Uint64(), 36))
 	err = w.write(temporary, from, s.id)
 	if err == nil {
-		err = w.dir.Rename(temporary, Path(s.id))
-	}
-	if err == nil {
+		w.staged = append(w.staged, staged{temporary, s.id})
 		return nil
 	}
 	w.dir.Remove(temporary)
@@ -107,8 +110,22 @@ func (w *writer) write(temporary string, from io.Reader, id string) (err error) 
 	return err
 }
 
-// flush makes everything stored so far durable.
+// flush puts everything stored so far in its place and makes it durable. The
+// staged names are synced first: a rename of a name that a power cut takes
+// back would be lost with it.
 func (w *writer) flush() error {
+	if len(w.staged) > 0 {
+		if err := syncDir(w.dir, storage.StagingDir); err != nil {
+			return unwritable(storage.StagingDir, err)
+		}
+	}
+	for len(w.staged) > 0 {
+		object := w.staged[0]
+		if err := w.dir.Rename(object.path, Path(object.id)); err != nil {
+			return unwritable(Path(object.id), err)
+		}
+		w.staged = w.staged[1:]
+	}
 	for home := range w.touched {
 		if err := syncDir(w.dir, home); err != nil {
 			return unwritable(home, err)
@@ -127,6 +144,13 @@ func (w *writer) flush() error {
 		return unwritable(".", err)
 	}
 	return nil
+}
+
+// discard removes what was staged and will not be put in its place.
+func (w *writer) discard() {
+	for _, object := range w.staged {
+		w.dir.Remove(object.path)
+	}
 }
 
 func syncDir(dir *os.Root, name string) error {

@@ -23,11 +23,12 @@ import (
 // has threadId, path and reason. A file that is written meanwhile is read again.
 func Take(dir *os.Root, tree string, scopes []string) (Snapshot, errcodes.Warnings, error) {
 	w := &writer{dir: dir}
+	defer w.discard()
 	return take(dir, tree, scopes, w.store, func(text []byte) error {
-		if err := w.flush(); err != nil {
+		if err := w.store(ofBytes(text)); err != nil {
 			return err
 		}
-		return put(dir, text)
+		return w.flush()
 	})
 }
 
@@ -54,6 +55,7 @@ func Capture(tx *storage.Tx, tree string, scopes []string) (Snapshot, error) {
 // of tx writes nothing. It returns the faults of ReadFile, or T503.
 func KeepFile(tx *storage.Tx, root *os.Root, name string) (Entry, error) {
 	w := &writer{dir: tx.Dir()}
+	defer w.discard()
 	keep := w.store
 	if tx.DryRun() {
 		keep = func(source) error { return nil }
