@@ -75,7 +75,7 @@ var (
 	runField       = Field{Name: "runId", Type: "string", Doc: "the run of the program", In: "id"}
 	mergeField     = Field{Name: "mergeId", Type: "string", Doc: "the merge", In: "id"}
 	requestField   = Field{Name: "requestId", Type: "string", Doc: "the request for approval", In: "id"}
-	nearestField   = Field{Name: "nearest", Type: "string", Doc: "the existing name that was probably meant"}
+	nearestField   = Field{Name: "nearest", Type: "string[]", Doc: "the existing names that were perhaps meant, the likeliest first"}
 	pathField      = Field{Name: "path", Type: "string", Doc: "the file"}
 	reasonField    = Field{Name: "reason", Type: "string", Doc: "why"}
 	problemField   = Field{Name: "problem", Type: "string", Doc: "what is wrong"}

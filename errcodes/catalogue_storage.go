@@ -12,7 +12,7 @@ var storageRows = []Entry{
 			{Name: "attempts", Type: "integer", Doc: "how often it was tried"},
 			{Name: "waited", Type: "string", Doc: "how long in all, such as 21.3s"},
 			{Name: "path", Type: "string", Doc: "the lock file"},
-			{Name: "holder", Type: "object", Doc: "who holds the lock, as far as it is known: pid"},
+			{Name: "holder", Type: "string", Doc: "who took the lock last, such as pid 4711, else unknown"},
 		},
 		Next:    []string{"{command}"},
 		Example: "flock .leslie/thread_relations.json.lock leslie spawn --intent x",

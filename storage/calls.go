@@ -46,28 +46,39 @@ func (c Calls) orDefault() Calls {
 var errIrregular = errors.New("not a regular file; links, pipes and directories are refused")
 
 // openRegular opens a file of the store, never anything else that may stand
-// in its place, and never waits for a pipe.
+// in its place, and never waits for a pipe. A file that is replaced between
+// looking and opening is looked at again.
 func openRegular(root *os.Root, path string, flag int, mode os.FileMode) (*os.File, error) {
+	for {
+		file, replaced, err := tryRegular(root, path, flag, mode)
+		if !replaced {
+			return file, err
+		}
+	}
+}
+
+func tryRegular(root *os.Root, path string, flag int, mode os.FileMode) (file *os.File, replaced bool, err error) {
 	before, err := root.Lstat(path)
 	switch {
 	case err == nil && !before.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+		return nil, false, &fs.PathError{Op: "open", Path: path, Err: errIrregular}
 	case err != nil && (flag&os.O_CREATE == 0 || !errors.Is(err, fs.ErrNotExist)):
-		return nil, err
+		return nil, false, err
 	}
-	file, err := root.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
+	file, err = root.OpenFile(path, flag|syscall.O_NONBLOCK, mode)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	after, err := file.Stat()
-	if err == nil && (!after.Mode().IsRegular() || before != nil && !os.SameFile(before, after)) {
+	replaced = err == nil && before != nil && !os.SameFile(before, after)
+	if err == nil && !after.Mode().IsRegular() {
 		err = &fs.PathError{Op: "open", Path: path, Err: errIrregular}
 	}
-	if err != nil {
+	if replaced || err != nil {
 		file.Close()
-		return nil, err
+		return nil, replaced, err
 	}
-	return file, nil
+	return file, false, nil
 }
 
 // syncDir makes the names in a directory durable.

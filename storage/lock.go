@@ -74,7 +74,7 @@ func (s *Store) isCurrent(lock *flock.Flock) (bool, error) {
 // await takes the lock by the schedule.
 func (s *Store) await(ctx context.Context) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(s.path, lockPath), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o644))
-	queue := &queue{lock: lock, remote: remoteFileSystem(s.path)}
+	queue := &queue{lock: lock, dir: s.path}
 	err := retry.Do(ctx, s.options.Retry, queue.attempt, retry.Options{Wait: queue.wait, Notify: s.attempted})
 	if err == nil {
 		return lock, nil
@@ -97,7 +97,7 @@ func (s *Store) attempted(attempt retry.Attempt) {
 // queue is one caller's place in the kernel's queue for a lock.
 type queue struct {
 	lock   *flock.Flock
-	remote bool       // the kernel's queue is not to be relied on: try by the schedule
+	dir    string
 	got    chan error // nil until the first attempt has failed
 	result error
 	done   bool

@@ -127,16 +127,26 @@ func appendLine(line []byte, key string, text body) []byte {
 // returns its key and the text of its record, both within line, whose
 // checksum is overwritten.
 func splitLine(line []byte) (key []byte, text body, err error) {
-	end, err := unseal(line)
+	key, end, err := lineKey(line)
 	if err != nil {
 		return nil, nil, err
 	}
+	line[end] = '}'
+	return key, body(line[len(key)+3 : end+1]), nil
+}
+
+// lineKey checks a line like splitLine, and leaves it as it is. The text of
+// its record ends at end.
+func lineKey(line []byte) (key []byte, end int, err error) {
+	end, err = unseal(line)
+	if err != nil {
+		return nil, 0, err
+	}
 	quote := bytes.Index(line, []byte(`":{`))
 	if quote < 1 || line[0] != '"' || quote+2 >= end {
-		return nil, nil, errBroken
+		return nil, 0, errBroken
 	}
-	line[end] = '}'
-	return line[1:quote], body(line[quote+2 : end+1]), nil
+	return line[1:quote], end, nil
 }
 
 // validKey reports whether key can stand in the files as it is.

@@ -336,7 +336,7 @@ func TestReadersSeeNoFalseDamage(t *testing.T) {
 			var group sync.WaitGroup
 			group.Go(func() {
 				defer close(done)
-				for n := 1; n <= 400; n++ {
+				for n := 1; n <= 150; n++ {
 					_, _, err := s.Update(ctx, Operation{Name: "both"}, func(tx *Tx) error {
 						value := item{Name: fmt.Sprint(n), Note: strings.Repeat("x", n*7)}
 						if _, err := tx.Put("a/1", value); err != nil {

@@ -92,13 +92,14 @@ func (t *table) search(key string) (int64, body, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		have, text, err := splitLine(line)
+		have, _, err := lineKey(line)
 		if err != nil {
 			return 0, nil, t.broken(begin, err)
 		}
 		switch order := bytes.Compare(have, []byte(key)); {
 		case order == 0:
-			return begin, text, nil
+			_, text, err := splitLine(bytes.Clone(line))
+			return begin, text, err
 		case order < 0:
 			low = next
 		default:
@@ -114,7 +115,7 @@ func (t *table) broken(offset int64, err error) error {
 
 // lineAt returns the line, without separator, that holds the byte at
 // position, where it begins and where the next one does. Lines begin at low
-// and end at high.
+// and end at high. The caller must not change the line.
 func (t *table) lineAt(position, low, high int64) (line []byte, begin, next int64, err error) {
 	first, last := position/block, position/block
 	for {
@@ -134,8 +135,7 @@ func (t *table) lineAt(position, low, high int64) (line []byte, begin, next int6
 			return nil, 0, 0, t.broken(from, errBroken)
 		default:
 			stop := int(position-from) + after
-			line := bytes.Clone(data[before+1 : stop])
-			return trimSeparator(line), from + int64(before+1), from + int64(stop+1), nil
+			return trimSeparator(data[before+1 : stop]), from + int64(before+1), from + int64(stop+1), nil
 		}
 	}
 }
@@ -175,16 +175,15 @@ type line struct {
 }
 
 // lines yields the records from the byte at on, in order. Their text is valid
-// until the next step.
+// until the next step. The first line is one that the search has read, so
+// that a range without records costs no more.
 func (t *table) lines(at int64) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		reader := newLineReader(t.file, at, t.end)
+		if at >= t.end {
+			return
+		}
 		var last []byte
-		for {
-			raw, begin, err := reader.next()
-			if err == io.EOF {
-				return
-			}
+		give := func(raw []byte, begin int64, err error) bool {
 			var key []byte
 			var text body
 			if err == nil {
@@ -195,10 +194,19 @@ func (t *table) lines(at int64) iter.Seq2[line, error] {
 			}
 			if err != nil {
 				yield(line{}, t.broken(begin, err))
-				return
+				return false
 			}
 			last = append(last[:0], key...)
-			if !yield(line{string(key), text}, nil) {
+			return yield(line{string(key), text}, nil)
+		}
+		first, _, next, err := t.lineAt(at, at, t.end)
+		if !give(bytes.Clone(first), at, err) {
+			return
+		}
+		reader := newLineReader(t.file, next, t.end)
+		for {
+			raw, begin, err := reader.next()
+			if err == io.EOF || !give(raw, begin, err) {
 				return
 			}
 		}

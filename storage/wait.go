@@ -12,7 +12,7 @@ import (
 // lock. Where the kernel's queue does not serve it waits at random between
 // half of the time and all of it, so that many who try do not try together.
 func (q *queue) wait(ctx context.Context, limit time.Duration) error {
-	if q.remote {
+	if q.got == nil && remoteFileSystem(q.dir) {
 		return retry.Sleep(ctx, limit/2+rand.N(limit/2+1))
 	}
 	if q.got == nil {

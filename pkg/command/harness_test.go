@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/leslie-sh/leslie/pkg/response"
 )
 
 // machine is where the tests run commands: a directory with a store, an
@@ -61,9 +59,6 @@ func (m *machine) run(args ...string) result {
 	return result{m.T, status, stdout.String(), stderr.String()}
 }
 
-// schemas are the compiled schemas, by command.
-var schemas = map[string]*jsonschema.Schema{}
-
 // fitsSchema checks an answer against the schema of its command.
 func (m *machine) fitsSchema(l line, stdout []byte) {
 	m.Helper()
@@ -71,22 +66,9 @@ func (m *machine) fitsSchema(l line, stdout []byte) {
 	if help, _ := l.last("help"); cmd == nil || help != "" || cmd.data == nil {
 		return
 	}
-	schema := schemas[cmd.name]
-	if schema == nil {
-		encoded, err := json.Marshal(response.Schema(cmd.data))
-		if err != nil {
-			m.Fatal(err)
-		}
-		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
-		if err != nil {
-			m.Fatal(err)
-		}
-		compiler := jsonschema.NewCompiler()
-		if err := compiler.AddResource("response.json", document); err != nil {
-			m.Fatal(err)
-		}
-		schema = compiler.MustCompile("response.json")
-		schemas[cmd.name] = schema
+	schema, err := schemaOf(cmd)
+	if err != nil {
+		m.Fatal(err)
 	}
 	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(stdout))
 	if err == nil {
