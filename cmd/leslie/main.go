@@ -1,4 +1,10 @@
 // Command leslie gives every piece of parallel work a thread.
+//
+// Its process lives for milliseconds, so the runtime need not find out how
+// many processors a container allows, nor whether that changes.
+//
+//go:debug containermaxprocs=0
+//go:debug updatemaxprocs=0
 package main
 
 import (
