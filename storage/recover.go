@@ -197,12 +197,6 @@ func (r *recovery) witnessLines(data []byte, path string) {
 	}
 }
 
-// rewritten reports whether another program has written the file, rather
-// than something has damaged it in its place.
-func rewritten(data []byte, h header) bool {
-	return h.Bytes != int64(len(data)) || !bytes.Contains(data[:min(len(data), headerLimit)], []byte(headerEnd))
-}
-
 // readBase reads header and records of any valid JSON that holds them;
 // whole when all checksums match.
 func readBase(path string, data []byte) (found *base, whole bool) {
@@ -295,58 +289,6 @@ func (r *recovery) restored(st *state, candidate *base) *state {
 		st.warnings.Add(errcodes.Recovered.Warn("path", statePath, "source", source))
 	}
 	return st
-}
-
-// adopt keeps members that another program added to records or header of
-// the state file, and reports whether it changed anything else, which is not kept.
-func (r *recovery) adopt(st *state) (changed bool) {
-	st.extra = r.foreign.header.Extra
-	live := 0
-	for key, text := range st.overlay {
-		theirs, found := r.foreign.records[key]
-		if text != nil {
-			live++
-		}
-		if !found || text == nil {
-			changed = changed || text != nil
-			continue
-		}
-		more, differs := foreignMembers(text, theirs)
-		changed = changed || differs
-		if len(more) > 0 {
-			start, revision, seq, _ := text.bookkeeping()
-			value := append(bytes.Clone(text[:max(start-1, 1)]), more...)
-			if start == 1 {
-				value = append([]byte{'{'}, more[1:]...)
-			}
-			st.overlay[key] = newBody(append(value, '}'), revision, seq)
-			st.adopted = append(st.adopted, line{key, st.overlay[key]})
-		}
-	}
-	return changed || live != len(r.foreign.records)
-}
-
-// foreignMembers returns the members of theirs that ours lacks, as
-// `,"name":value...`, and whether any other member differs.
-func foreignMembers(ours, theirs body) (more []byte, differs bool) {
-	mine := map[string]string{}
-	gjson.ParseBytes(ours).ForEach(func(key, value gjson.Result) bool {
-		mine[key.Str] = string(compact(value.Raw))
-		return true
-	})
-	gjson.ParseBytes(theirs).ForEach(func(key, value gjson.Result) bool {
-		have, known := mine[key.Str]
-		delete(mine, key.Str)
-		switch {
-		case key.Str == "crc":
-		case !known:
-			more = appendMember(more, key.Raw, value.Raw)
-		case have != string(compact(value.Raw)):
-			differs = true
-		}
-		return true
-	})
-	return more, differs || len(mine) > 0
 }
 
 // recoveryReport is the detail recovery of T502.

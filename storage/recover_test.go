@@ -354,7 +354,7 @@ func TestRandomTriplesOfDamage(t *testing.T) {
 
 // expect reads the store and accepts the right records, told as recovered
 // where tell is set, or a refusal.
-func expect(t *testing.T, s *Store, want map[string]string, what string, tell bool) {
+func expect(t testing.TB, s *Store, want map[string]string, what string, tell bool) {
 	t.Helper()
 	got := map[string]string{}
 	warnings, err := s.View(ctx, func(v *View) error {

@@ -122,13 +122,22 @@ func (b *brief) references() error {
 	for _, ref := range direct {
 		files, err := refs.Files(b.view, ref)
 		if err != nil {
-			b.view.Warn(errcodes.TargetUnresolved.Warn("target", ref.Target, "reason", err.Error(), "refId", ref.ID))
+			b.view.Warn(errcodes.TargetUnresolved.Warn("target", ref.Target, "reason", reasonOf(err), "refId", ref.ID))
 			continue
 		}
 		b.reference(ref, files)
 	}
 	b.line("  </references>")
 	return nil
+}
+
+// reasonOf returns why an error happened, where it says so beside its
+// sentence, else the sentence.
+func reasonOf(err error) string {
+	if reason, ok := errcodes.Of(err).Detail("reason").(string); ok {
+		return reason
+	}
+	return err.Error()
 }
 
 func (b *brief) reference(ref refs.Reference, files []refs.File) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,7 +117,9 @@ func sameLine(line, word string, want leaves) error {
 }
 
 // fleeting are details that differ from one occurrence to the next.
-var fleeting = []string{"/waited", "/operationId", "/holder", "/reason"}
+var fleeting = []string{"/waited", "/operationId", "/holder"}
+
+var operationID = regexp.MustCompile(`\bop-[a-z2-7]{13}\b`)
 
 // sameError says how what stands on stderr differs from an error as JSON.
 func sameError(stderr string, failure gjson.Result) error {
@@ -136,7 +139,7 @@ func sameError(stderr string, failure gjson.Result) error {
 	want := leavesOf(failure.Get("details"))
 	want["/code"], want["/msg"] = kindOf(failure.Get("code").Str), kindOf(failure.Get("message").Str)
 	for path, value := range want {
-		if found[path] != value && !slices.Contains(fleeting, path) && !strings.HasPrefix(path, "/next/") {
+		if operationID.ReplaceAllString(found[path], "") != operationID.ReplaceAllString(value, "") && !slices.Contains(fleeting, path) && !strings.HasPrefix(path, "/next/") {
 			return fmt.Errorf("stderr has %s %q, and JSON %q", path, found[path], value)
 		}
 	}

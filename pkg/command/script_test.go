@@ -100,12 +100,14 @@ type sceneKey struct{}
 
 // scene is what the verbs of one script remember.
 type scene struct {
-	args    []string // of the latest leslie, without its name
-	status  int
-	failure string            // the latest error, as JSON
-	failed  []string          // the command line that gave it, with its program
-	files   map[string]string // the store as it was remembered
-	release func() error      // ends the process that holds the lock
+	words      []string // the line of the latest leslie
+	args       []string // the same without its name
+	status     int
+	failure    string            // the latest error that was checked, as JSON
+	failed     []string          // the line that gave it
+	failedWith int               // its exit status
+	files      map[string]string // the store as it was remembered
+	release    func() error      // ends the process that holds the lock
 }
 
 func sceneOf(ts *testscript.TestScript) *scene { return ts.Value(sceneKey{}).(*scene) }

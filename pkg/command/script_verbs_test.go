@@ -31,8 +31,7 @@ func (s *scene) run(ts *testscript.TestScript, words []string) error {
 		err = nil
 	}
 	if args := leslieArgs(words); args != nil {
-		s.args = args
-		s.failed = words
+		s.args, s.words = args, words
 	}
 	return err
 }
@@ -70,7 +69,7 @@ func isResponse(ts *testscript.TestScript, s *scene, args []string) error {
 		stdout = lines[max(0, len(lines)-2)]
 	}
 	if failure := gjson.Get(stdout, "error"); failure.Exists() {
-		s.failure = failure.Raw
+		s.failure, s.failed, s.failedWith = failure.Raw, s.words, s.status
 	}
 	return checkResponse(s.args, s.status, stdout, ts.ReadFile("stderr"))
 }
@@ -140,12 +139,11 @@ func more(ts *testscript.TestScript, s *scene, _ []string) error {
 }
 
 func inLogfmt(ts *testscript.TestScript, s *scene, _ []string) error {
-	status := s.status
 	words := slices.DeleteFunc(slices.Clone(s.failed), func(word string) bool { return word == "--json" })
 	if err := s.run(ts, words); err != nil {
 		return err
 	}
-	if s.status != status || ts.ReadFile("stdout") != "" {
+	if s.status != s.failedWith || ts.ReadFile("stdout") != "" {
 		return fmt.Errorf("as logfmt: status %d, stdout %q", s.status, ts.ReadFile("stdout"))
 	}
 	return sameError(ts.ReadFile("stderr"), gjson.Parse(s.failure))
