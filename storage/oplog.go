@@ -62,9 +62,8 @@ type segment struct {
 
 // opLine is one intact operation of the log.
 type opLine struct {
-	seq   int64
-	begin int64 // its place in the file
-	text  []byte
+	seq  int64
+	text []byte
 }
 
 // fault is one damaged part of a log file.

@@ -102,13 +102,6 @@ func (s *Store) file(t testing.TB, path string) []byte {
 	return data
 }
 
-func codesOf(warnings errcodes.Warnings) (codes []string) {
-	for _, w := range warnings {
-		codes = append(codes, string(w.Code))
-	}
-	return codes
-}
-
 func TestInitOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ".leslie")
 	var group sync.WaitGroup

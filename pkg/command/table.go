@@ -162,16 +162,6 @@ func (c *command) own(name string) *flagSpec {
 	return nil
 }
 
-// flag returns the flag of that name which c takes, or nil.
-func (c *command) flag(name string) *flagSpec {
-	for _, f := range c.accepted() {
-		if f.name == name {
-			return &f
-		}
-	}
-	return nil
-}
-
 // usage returns the one line that shows how c is written.
 func (c *command) usage() string {
 	var line strings.Builder
