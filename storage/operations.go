@@ -35,8 +35,14 @@ type Query struct {
 
 // Operations returns the operations that query selects, the newest last, and
 // whether there are older ones that it selects too. Damaged parts of the log
-// come back as W502 and leave the rest readable. Codes: T506, T508.
+// come back as W502 and leave the rest readable. Codes: T502, T505, T506, T508.
 func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errcodes.Warnings, err error) {
+	loaded, err := s.load()
+	if err != nil {
+		return nil, false, nil, err
+	}
+	loaded.close()
+	warnings.Add(loaded.warnings...)
 	found := query.Since == ""
 	for line, err := range s.backward(&warnings) {
 		if err != nil {

@@ -65,7 +65,7 @@ func parse(cs commands, l line) (input, *errcodes.Error) {
 		in = input{cmd: cs.named("help"), args: strings.Fields(cmd.name)}
 		l.flags = onlyGlobal(l.flags)
 	}
-	for _, check := range []func(commands, input, line) *errcodes.Error{checkGroup, checkFlags, checkArgs} {
+	for _, check := range []func(commands, input, line) *errcodes.Error{checkGroup, checkFlags, checkArgs, checkRequired} {
 		if problem := check(cs, in, l); problem != nil {
 			return in, withUsage(problem, cs, in)
 		}

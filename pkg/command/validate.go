@@ -38,15 +38,16 @@ func checkFlags(_ commands, in input, l line) *errcodes.Error {
 			return err
 		}
 	}
-	return checkRequired(in.cmd, l)
+	return nil
 }
 
 // checkRequired refuses a line without a flag that the command needs. One
-// given empty is as good as none.
-func checkRequired(cmd *command, l line) *errcodes.Error {
-	for _, f := range cmd.flags {
+// given empty is as good as none. It comes last: what is there and wrong says
+// more than what is missing.
+func checkRequired(_ commands, in input, l line) *errcodes.Error {
+	for _, f := range in.cmd.flags {
 		if value, _ := l.last(f.name); f.required && value == "" {
-			return usageError(cmd.name+" needs --"+f.name, "--"+f.name)
+			return usageError(in.cmd.name+" needs --"+f.name, "--"+f.name)
 		}
 	}
 	return nil
