@@ -25,7 +25,7 @@ var referenceRows = []Entry{
 			{Name: "refId", Type: "string", Doc: "the reference"},
 			reasonField,
 		},
-		Next:    []string{"leslie reference refresh {refId}"},
+		Next:    []string{"leslie doctor --repair"},
 		Example: "leslie reference resolve ref-old notes.md",
 	},
 	{

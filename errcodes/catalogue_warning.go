@@ -84,6 +84,19 @@ var warningRows = []Entry{
 		Example: "leslie spawn --intent x",
 	},
 	{
+		Code:    Salvaged,
+		Title:   "Store salvaged",
+		Message: "{records} records were saved from damaged files; lost: {lost}",
+		Hint:    "Compare with what you know of the work; the damaged files are kept in {kept}",
+		Details: []Field{
+			{Name: "records", Type: "integer", Doc: "how many records were intact"},
+			{Name: "lost", Type: "string", Doc: "the operations that could not be read, as numbers and ranges"},
+			{Name: "kept", Type: "string", Doc: "the directory of the store that keeps the damaged files"},
+		},
+		Next:    []string{"leslie list --all", "leslie doctor"},
+		Example: "leslie doctor --repair",
+	},
+	{
 		Code:    TurnsLow,
 		Title:   "Turns are running out",
 		Message: "Task '{task}' used {used} of {limit} turns",

@@ -134,5 +134,6 @@ const (
 	OutputTruncated   Code = "W753"
 	ProseDoubt        Code = "W762"
 	WorktreeRemains   Code = "W832"
+	Salvaged          Code = "W509"
 	NothingAtPath     Code = "W903"
 )

@@ -70,12 +70,15 @@ func (c Code) Warning() bool { return strings.HasPrefix(string(c), "W") }
 
 // ExitStatus returns the status that a process ends with after c: for Tmnn
 // 10*m+n where nn is 01 to 09, else 10*m; 0 for a warning; that of
-// Unrecognized (T902) for an undeclared code. Interrupted (T904) has the
-// status of its signal instead, which the caller knows.
+// Unrecognized (T902) for an undeclared code. Interrupted (T904) has that of
+// SIGINT, 130; after SIGTERM a process ends with 143.
 func (c Code) ExitStatus() int {
 	c = c.Entry().Code
 	if c.Warning() {
 		return 0
+	}
+	if c == Interrupted {
+		return 130
 	}
 	status := 10 * int(c[1]-'0')
 	if c[2] == '0' {

@@ -17,14 +17,14 @@ import (
 func TestExitStatus(t *testing.T) {
 	for code, want := range map[errcodes.Code]int{
 		"T101": 11, "T102": 12, "T109": 19, "T110": 10, "T201": 21, "T301": 31, "T402": 42, "T501": 51,
-		"T601": 61, "T712": 70, "T845": 80, "T901": 91, "T903": 93, "W202": 0, "nothing": 92,
+		"T601": 61, "T712": 70, "T845": 80, "T901": 91, "T903": 93, "T904": 130, "W202": 0, "nothing": 92,
 	} {
 		if got := code.ExitStatus(); got != want {
 			t.Errorf("%s gives %d, want %d", code, got, want)
 		}
 	}
 	for _, entry := range errcodes.Catalogue() {
-		if status := entry.Code.ExitStatus(); !entry.Code.Warning() && (status <= 0 || status > 125) {
+		if status := entry.Code.ExitStatus(); !entry.Code.Warning() && ((status <= 0 || status > 125) && entry.Code != errcodes.Interrupted) {
 			t.Errorf("%s gives %d", entry.Code, status)
 		}
 	}
@@ -75,7 +75,7 @@ func TestNext(t *testing.T) {
 		{errcodes.LockFailed.With(), []string{command.Value.(string)}},
 		{errcodes.Usage.With("problem", "no"), []string{"leslie artifact put --help"}},
 		{errcodes.PermissionDenied.With("threadId", "thread-a", "permission", "rm -rf"), []string{"leslie transfer request --thread thread-a --operation 'rm -rf'"}},
-		{errcodes.TargetCorrupted.With("target", "thread-a"), nil},
+		{errcodes.TargetCorrupted.With("target", "thread-a"), []string{"leslie doctor --repair"}},
 		{errcodes.WriteFailed.With("path", "x"), nil},
 	} {
 		if got := test.err.Next(command, operation); !reflect.DeepEqual(got, test.want) {

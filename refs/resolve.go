@@ -105,7 +105,7 @@ func (ref Reference) inSnapshot(r storage.Reader, path string) (located, error) 
 	}
 	root, err := objects.OpenTree(r.Dir(), ref.copies())
 	if err != nil {
-		return located{}, ref.corrupted("the copy of the snapshot is missing: " + err.Error()).Because(err)
+		return located{}, ref.corrupted("the copy of its snapshot is missing").Because(err)
 	}
 	defer root.Close()
 	return located{ref.copies(), entry}, ref.verify(root, entry)

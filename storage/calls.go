@@ -43,7 +43,7 @@ func (c Calls) orDefault() Calls {
 }
 
 // errIrregular says that something else stands in the place of a file of the store.
-var errIrregular = errors.New("not a regular file; links, pipes and directories are refused")
+var errIrregular = errors.New("something else stands in its place; links, pipes and the like are not followed")
 
 // openRegular opens a file of the store, never anything else that may stand
 // in its place, and never waits for a pipe. A file that is replaced between
@@ -79,6 +79,19 @@ func tryRegular(root *os.Root, path string, flag int, mode os.FileMode) (file *o
 		return nil, replaced, err
 	}
 	return file, false, nil
+}
+
+// readDir lists a directory of the store, and nothing else that may stand in
+// its place.
+func readDir(root *os.Root, path string) ([]fs.DirEntry, error) {
+	info, err := root.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errIrregular}
+	}
+	return fs.ReadDir(root.FS(), path)
 }
 
 // syncDir makes the names in a directory durable.
@@ -145,7 +158,11 @@ func (s *Store) finish(file *os.File, path string, err error) error {
 
 // cannotWrite gives the error of a write that failed before the commit.
 func cannotWrite(path string, err error) error {
-	return errcodes.WriteFailed.With("path", path, "reason", reason(err)).Because(err)
+	failed := errcodes.WriteFailed.With("path", path, "reason", reason(err))
+	if errors.Is(err, errIrregular) {
+		failed = failed.Having("hint", "Move away what stands in the place of "+path+": leslie neither follows nor replaces it")
+	}
+	return failed.Because(err)
 }
 
 // cannotRead gives the error of a file that is there and does not open or read.

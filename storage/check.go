@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/leslie-sh/leslie/errcodes"
 )
@@ -157,7 +154,7 @@ func agree(state, log *base) Check {
 func (s *Store) leftovers() Check {
 	c := Check{Name: "leftovers"}
 	entries, _ := fs.ReadDir(s.root.FS(), ".")
-	pending, _ := fs.ReadDir(s.root.FS(), stagingPath)
+	pending, _ := readDir(s.root, stagingPath)
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".tmp") {
 			c.note("%s is left from an operation that did not end", entry.Name())
@@ -167,88 +164,4 @@ func (s *Store) leftovers() Check {
 		c.note("the files of operation %s wait to be put in place or thrown away", entry.Name())
 	}
 	return c
-}
-
-// salvage gathers whatever records are intact anywhere, the newest of each,
-// for a store that has lost more than a recovery can make good. The damaged
-// files are kept under damaged/.
-func (s *Store) salvage(name string) (*state, error) {
-	r := &recovery{store: s}
-	if err := r.readLog(); err != nil {
-		return nil, err
-	}
-	st := &state{overlay: map[string]body{}, small: true, stale: true, keepBackup: true, checkpoint: true}
-	newest := map[string]int64{}
-	take := func(key string, text body, seq int64) {
-		if seq >= newest[key] && validKey(key) {
-			newest[key], st.overlay[key], st.seq = seq, slices.Clone(text), max(st.seq, seq)
-		}
-	}
-	for _, path := range []string{backupPath, statePath} {
-		s.salvageState(path, take)
-	}
-	for _, log := range r.segments {
-		st.generation = max(st.generation, log.generation)
-		for _, op := range log.lines {
-			op.apply(func() {}, func(key string, text body) {
-				seq := op.seq
-				if text != nil {
-					_, _, seq, _ = text.bookkeeping()
-				}
-				take(key, text, seq)
-			})
-			st.seq = max(st.seq, op.seq)
-		}
-	}
-	kept, err := s.keepDamaged(name)
-	if err != nil {
-		return nil, cannotWrite(damagedPath, err)
-	}
-	st.warnings.Add(errcodes.Recovered.Warn("path", statePath, "source", fmt.Sprintf("every intact record (%d); the damaged files are kept in %s", len(st.overlay), kept)))
-	return st, nil
-}
-
-// salvageState takes the intact lines of a state file.
-func (s *Store) salvageState(path string, take func(string, body, int64)) {
-	file, err := openRegular(s.root, path, 0, 0)
-	if err != nil {
-		return
-	}
-	defer file.Close()
-	var data bytes.Buffer
-	if _, err := data.ReadFrom(file); err != nil {
-		return
-	}
-	if gjson.ValidBytes(data.Bytes()) {
-		found, _ := readBase(path, data.Bytes())
-		for key, text := range found.records {
-			if _, _, seq, ok := text.bookkeeping(); ok {
-				take(key, text, seq)
-			}
-		}
-		return
-	}
-	for raw := range bytes.Lines(data.Bytes()) {
-		key, text, err := splitLine(trimSeparator(bytes.TrimSuffix(raw, []byte("\n"))))
-		if err != nil {
-			continue
-		}
-		if _, _, seq, ok := text.bookkeeping(); ok {
-			take(string(key), text, seq)
-		}
-	}
-}
-
-// keepDamaged gives state and backup a second name under damaged/, where they stay.
-func (s *Store) keepDamaged(name string) (dir string, err error) {
-	dir = damagedPath + "/" + name
-	if _, err := s.makeDirs(dir); err != nil {
-		return "", err
-	}
-	for _, path := range []string{statePath, backupPath} {
-		if err := s.calls.Link(s.root, path, dir+"/"+path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", err
-		}
-	}
-	return dir, s.syncDir(dir)
 }

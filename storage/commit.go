@@ -220,6 +220,9 @@ func (s *Store) rewrite(st *state) error {
 		s.root.Remove(temporary)
 		return err
 	}
+	if st.dropBackup {
+		s.root.Remove(backupPath)
+	}
 	return s.syncDir(".")
 }
 

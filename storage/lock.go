@@ -112,7 +112,7 @@ func (q *queue) attempt(context.Context) error {
 	}
 	locked, err := q.lock.TryLock()
 	if err != nil {
-		return cannotWrite(lockPath, err)
+		return lockError(q.lock.Path(), err)
 	}
 	if !locked {
 		return errcodes.LockFailed.With()
@@ -126,10 +126,18 @@ func (q *queue) enter() {
 	go func() {
 		err := q.lock.Lock()
 		if err != nil {
-			err = cannotWrite(lockPath, err)
+			err = lockError(q.lock.Path(), err)
 		}
 		q.got <- err
 	}()
+}
+
+// lockError gives the error of a lock file that cannot be opened or locked.
+func lockError(path string, err error) error {
+	if info, failed := os.Lstat(path); failed == nil && !info.Mode().IsRegular() {
+		err = errIrregular
+	}
+	return cannotWrite(lockPath, err)
 }
 
 // abandon releases the lock if it still arrives.

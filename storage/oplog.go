@@ -32,7 +32,7 @@ func generationPath(generation int64) string {
 
 // generations lists the generations of which there is a log file, ascending.
 func generations(root *os.Root) ([]int64, error) {
-	entries, err := fs.ReadDir(root.FS(), opsPath)
+	entries, err := readDir(root, opsPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

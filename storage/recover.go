@@ -281,6 +281,7 @@ func (r *recovery) obstacle(s *segment, from *base, last bool) string {
 // added to the state file.
 func (r *recovery) restored(st *state, candidate *base) *state {
 	st.stale, st.keepBackup = true, true
+	st.dropBackup = candidate.path != backupPath && r.there(backupPath)
 	source := candidate.path
 	if strings.HasPrefix(source, opsPath) {
 		source = opsPath

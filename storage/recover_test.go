@@ -385,7 +385,10 @@ func TestOtherThingsInThePlaceOfFiles(t *testing.T) {
 		"pipe":      func(path string) error { return syscall.Mkfifo(path, 0o644) },
 	}
 	for kind, make := range replace {
-		for _, path := range []string{statePath, logPath, lockPath} {
+		for _, path := range []string{statePath, backupPath, logPath, opsPath, lockPath} {
+			if kind == "directory" && path == opsPath {
+				continue
+			}
 			t.Run(kind+" "+path, func(t *testing.T) {
 				s, _ := seeded(t)
 				s.remove(t, path)
@@ -396,12 +399,26 @@ func TestOtherThingsInThePlaceOfFiles(t *testing.T) {
 					_, err := tx.Put("a/1", item{})
 					return err
 				})
-				if !errors.Is(err, errcodes.WriteFailed) {
+				if !errors.Is(err, errcodes.WriteFailed) || !strings.Contains(errcodes.Of(err).Detail("hint").(string), "Move away") {
 					t.Errorf("got %v", err)
 				}
 			})
 		}
 	}
+}
+
+func TestDamagedBackupIsToldAndReplaced(t *testing.T) {
+	s, want := seeded(t)
+	s.write(t, backupPath, []byte("junk"))
+	got, warnings := contents(t, s)
+	if !maps.Equal(got, want) || len(warnings) != 1 || fmt.Sprint(warnings[0].Context) != fmt.Sprint(errcodes.Recovered.Warn("path", backupPath, "source", statePath).Context) {
+		t.Errorf("got %v %v", got, warnings)
+	}
+	put(t, s, "thread/new", item{})
+	if _, warnings := contents(t, s); len(warnings) > 0 {
+		t.Errorf("after the next write: %v", warnings)
+	}
+	verify(t, s)
 }
 
 func TestPermissionIsTold(t *testing.T) {

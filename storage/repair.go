@@ -9,8 +9,8 @@ import (
 
 // Repair makes state file, backup and log whole again, and finishes what a
 // process that died had begun. Where the last acknowledged state cannot be
-// made out any more (T502), it saves every intact record and keeps the damaged files beside them; W502 then
-// says how many. Codes: T501, T503, T505, T506, T507.
+// made out any more (T502), it saves every intact record and keeps the damaged files beside them; W509 then
+// says how many, and what is missing. Codes: T501, T503, T505, T506, T507.
 func (s *Store) Repair(ctx context.Context, op Operation) (Commit, errcodes.Warnings, error) {
 	held, err := s.acquire(ctx)
 	if err != nil {

@@ -32,6 +32,7 @@ type state struct {
 
 	stale      bool   // the state file has to be written anew, whatever its size
 	keepBackup bool   // the state file is not fit to become the backup
+	dropBackup bool   // the backup is damaged, and there is none to replace it
 	checkpoint bool   // the log alone does not give the state: it begins anew
 	adopted    []line // records that hold members which another program added
 	warnings   errcodes.Warnings
@@ -71,11 +72,33 @@ func (s *Store) read() (*state, error) {
 		opened.close()
 		return nil, readable(generationPath(st.generation), err)
 	}
-	if err := st.follow(log, opened.header); err != nil {
+	if err = st.follow(log, opened.header); err == nil {
+		err = s.checkBackup(st)
+	}
+	if err != nil {
 		opened.close()
 		return nil, err
 	}
 	return st, nil
+}
+
+// checkBackup looks at the frame of the backup, so that its damage is told
+// while there is still a state to make another from. There is none before the
+// second operation.
+func (s *Store) checkBackup(st *state) error {
+	backup, err := openTable(s.root, backupPath)
+	switch {
+	case err == nil:
+		backup.close()
+	case errors.Is(err, errIrregular):
+		return cannotRead(backupPath, err)
+	case errors.Is(err, errcodes.NewerSchema):
+		return err
+	case !errors.Is(err, fs.ErrNotExist):
+		st.warnings.Add(errcodes.Recovered.Warn("path", backupPath, "source", statePath))
+		st.stale = true
+	}
+	return nil
 }
 
 // readable gives the error of a file that may not be read its code, and

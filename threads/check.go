@@ -1,8 +1,11 @@
 package threads
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -14,7 +17,8 @@ import (
 // Check looks at every invariant of threads, objectives and injections:
 // records decode and say their own id; states are known; objectives and
 // parents exist, without a circle; the index of children holds exactly the
-// children; bases are whole. Only what follows from other records has a
+// children; bases are whole; the directories of threads are directories, and
+// each belongs to a thread. Only what follows from other records has a
 // repair, which is the index.
 func Check(r storage.Reader) ([]storage.Check, error) {
 	c := checking{r: r, threads: map[string]Thread{}, rooted: map[string]bool{}, bases: map[string]string{}}
@@ -24,7 +28,7 @@ func Check(r storage.Reader) ([]storage.Check, error) {
 		run  func(*storage.Check) error
 	}{
 		{"objectives", c.readObjectives}, {"threads", c.readThreads}, {"parents", c.checkParents}, {"bases", c.checkBases},
-		{"children", c.checkIndex}, {"injections", c.checkInjections},
+		{"children", c.checkIndex}, {"injections", c.checkInjections}, {"files", c.checkFiles},
 	} {
 		check := storage.Check{Name: step.name}
 		if err := step.run(&check); err != nil {
@@ -224,4 +228,50 @@ func (c *checking) checkInjections(check *storage.Check) error {
 		}
 	}
 	return nil
+}
+
+// checkFiles looks at the directories of threads. One that is missing is made
+// when it is needed.
+func (c *checking) checkFiles(check *storage.Check) error {
+	names, err := directories(c.r.Dir(), "threads")
+	if err != nil {
+		find(check, "threads", errcodes.WriteFailed, "threads: %v", err)
+		return nil
+	}
+	for _, name := range names {
+		check.Count++
+		at := "threads/" + name
+		root, err := objects.OpenTree(c.r.Dir(), ArtifactsDir(name))
+		switch {
+		case err == nil:
+			root.Close()
+		case !errors.Is(err, fs.ErrNotExist):
+			find(check, at, errcodes.WriteFailed, "%v", err)
+			continue
+		}
+		if _, known := c.threads[name]; !known {
+			find(check, at, errcodes.ThreadNotFound, "there are files of thread '%s', which the store does not know", objects.Printable(name))
+		}
+	}
+	return nil
+}
+
+// directories lists what stands in a directory of the store; there may be none.
+func directories(root *os.Root, path string) ([]string, error) {
+	info, err := root.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, errors.New("something else stands in the place of the directory")
+	}
+	entries, err := fs.ReadDir(root.FS(), path)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names, err
 }

@@ -3,6 +3,7 @@ package threads
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,4 +165,32 @@ func TestCheckFindsADamagedBase(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	r.put("p", "b", "precious")
+}
+
+func TestCheckFindsWhatIsNoDirectoryOfAThread(t *testing.T) {
+	r := newRoom(t)
+	r.spawn(Spawn{ID: "a"})
+	artifacts := filepath.Join(r.path, "threads", "a", "artifacts")
+	if err := os.Remove(artifacts); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), artifacts); err != nil {
+		t.Fatal(err)
+	}
+	r.plant("lost", "notes.md", "of a thread that the store has lost")
+	var found []string
+	r.view(func(v *storage.View) error {
+		checks, err := Check(v)
+		for _, check := range checks {
+			for _, finding := range check.Findings {
+				found = append(found, finding.Subject+" "+string(finding.Code))
+			}
+		}
+		return err
+	})
+	if want := []string{"threads/a T503", "threads/lost T101"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+	os.RemoveAll(filepath.Join(r.path, "threads", "lost"))
+	os.Remove(artifacts)
 }

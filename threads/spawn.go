@@ -194,13 +194,19 @@ func inherit(tx *storage.Tx, t *Thread) ([]string, error) {
 	return snapshot.Paths(), nil
 }
 
-// makeOwnDir makes the directory of a thread. One may be there already, of a
-// thread whose spawning was undone, but nothing else.
+// makeOwnDir makes the directory of a thread. One may be there already, but
+// no files in it: they would be another's, of whom the store knows nothing
+// any more, and the new thread would have them as its own.
 func makeOwnDir(tx *storage.Tx, id string) error {
 	root, err := objects.OpenTree(tx.Dir(), ArtifactsDir(id))
 	switch {
 	case err == nil:
-		return root.Close()
+		defer root.Close()
+		if files, err := fs.ReadDir(root.FS(), "."); err != nil || len(files) > 0 {
+			return errcodes.ThreadExists.With("threadId", id).
+				Having("hint", "Its files are there, though the store does not know it: choose another id, or move threads/"+id+" away")
+		}
+		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}

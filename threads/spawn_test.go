@@ -9,7 +9,6 @@ import (
 
 	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/storage"
-	"github.com/leslie-sh/leslie/storage/objects"
 )
 
 func TestNewFillsInWhatWasNotSaid(t *testing.T) {
@@ -183,21 +182,24 @@ func TestNewWarnsOfASharedScope(t *testing.T) {
 func TestNewInADirectoryThatWasLeft(t *testing.T) {
 	r := newRoom(t)
 	r.spawn(Spawn{ID: "p"})
-	r.put("p", "a", "inherited")
-	r.plant("again", "a", "left by a thread that was undone")
-	r.spawn(Spawn{ID: "again", ParentID: "p"})
-	if content, err := r.read("again", "a"); content != "inherited" || err != nil {
-		t.Errorf("%q, %v", content, err)
+	r.plant("again", "a", "left by a thread that the store has lost")
+	_, _, err := r.trySpawn(Spawn{ID: "again", ParentID: "p"})
+	wantCode(t, err, errcodes.ThreadExists)
+	if err := os.RemoveAll(filepath.Join(r.path, "threads", "again")); err != nil {
+		t.Fatal(err)
 	}
-	r.view(func(v *storage.View) error {
-		_, err := objects.Read(v.Dir(), objects.Hash([]byte("left by a thread that was undone")))
-		return err
-	})
+	if err := os.MkdirAll(filepath.Join(r.path, "threads", "empty", "artifacts"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r.spawn(Spawn{ID: "empty"})
 	if err := os.Symlink(t.TempDir(), filepath.Join(r.path, "threads", "trap")); err != nil {
 		t.Fatal(err)
 	}
-	_, _, err := r.trySpawn(Spawn{ID: "trap"})
+	_, _, err = r.trySpawn(Spawn{ID: "trap"})
 	wantCode(t, err, errcodes.WriteFailed)
+	if err := os.Remove(filepath.Join(r.path, "threads", "trap")); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestDryRunWritesNothing(t *testing.T) {

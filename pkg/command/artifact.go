@@ -186,9 +186,9 @@ func runArtifactGet(c *call) (any, error) {
 // writeOut writes content to the file called name, whole or not at all, and
 // returns its absolute path. Code: T503.
 func writeOut(name string, content []byte) (string, error) {
-	path, err := filepath.Abs(name)
+	path, err := outPath(name)
 	if err != nil {
-		return "", cannotWrite(name, err)
+		return "", err
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".leslie-*")
 	if err != nil {
@@ -207,6 +207,27 @@ func writeOut(name string, content []byte) (string, error) {
 		file.Close()
 		os.Remove(file.Name())
 		return "", cannotWrite(path, err)
+	}
+	return path, nil
+}
+
+// outPath returns the absolute path of the file that is meant by name: the one
+// behind a link. What is no file, a device or a pipe, is refused, because the
+// rename would take its place.
+func outPath(name string) (string, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", cannotWrite(name, err)
+	}
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", cannotWrite(name, err)
+		}
+		info, err = os.Lstat(path)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return "", errcodes.WriteFailed.With("path", errcodes.Clip(path), "reason", "it is not a regular file")
 	}
 	return path, nil
 }

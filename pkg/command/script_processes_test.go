@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tidwall/gjson"
@@ -20,12 +22,17 @@ type place struct {
 	dir string
 }
 
-func newPlace(t *testing.T) place {
+func emptyPlace(t *testing.T) place {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts hundreds of processes")
 	}
-	p := place{t, t.TempDir()}
+	return place{t, t.TempDir()}
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	p := emptyPlace(t)
 	p.leslie("init")
 	return p
 }
@@ -40,14 +47,19 @@ func (p place) leslie(args ...string) gjson.Result {
 	return answer
 }
 
+// try runs a process and returns its data. A warning is an error here.
 func (p place) try(args ...string) (gjson.Result, error) {
 	cmd := exec.Command("leslie", append(args, "--json")...)
 	cmd.Dir = p.dir
 	stdout, err := cmd.Output()
+	answer := gjson.ParseBytes(stdout)
 	if err != nil {
 		return gjson.Result{}, fmt.Errorf("leslie %q: %w: %s", args, err, stdout)
 	}
-	return gjson.GetBytes(stdout, "data"), nil
+	if warnings := answer.Get("warnings"); warnings.Raw != "[]" {
+		return gjson.Result{}, fmt.Errorf("leslie %q warns: %s", args, warnings.Raw)
+	}
+	return answer.Get("data"), nil
 }
 
 // atOnce runs work for every number below n, all at the same time.
@@ -96,11 +108,25 @@ func (p place) tidy() {
 	}
 }
 
-// TestSpawnsAtOnce holds that whatever many processes were told is done, is.
+// TestSpawnsAtOnce holds that whatever many processes were told is done, is,
+// and that those that read meanwhile see whole states only, none of which is
+// older than the one before.
 func TestSpawnsAtOnce(t *testing.T) {
 	p := newPlace(t)
 	var acknowledged [24][]string
-	atOnce(len(acknowledged), func(i int) {
+	var writers sync.WaitGroup
+	writers.Add(len(acknowledged))
+	done := make(chan struct{})
+	go func() {
+		writers.Wait()
+		close(done)
+	}()
+	atOnce(len(acknowledged)+2, func(i int) {
+		if i >= len(acknowledged) {
+			p.watch(done)
+			return
+		}
+		defer writers.Done()
 		for n := range 5 {
 			made, err := p.try("spawn", "--intent", fmt.Sprintf("work %d of %d", n, i))
 			if err != nil {
@@ -116,6 +142,48 @@ func TestSpawnsAtOnce(t *testing.T) {
 	}
 	if count := p.leslie("log", "--limit", "1000", "--full").Get("count").Int(); count != 120 {
 		t.Errorf("the log has %d operations", count)
+	}
+	p.healthy()
+	p.tidy()
+}
+
+// watch lists the threads again and again until done is closed.
+func (p place) watch(done <-chan struct{}) {
+	seen := int64(0)
+	for {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		listed, err := p.try("list", "--limit", "1000", "--full")
+		if err != nil {
+			p.Error(err)
+			return
+		}
+		if count := listed.Get("count").Int(); count < seen {
+			p.Errorf("after %d threads a reader saw %d", seen, count)
+		} else {
+			seen = count
+		}
+	}
+}
+
+// TestInitsAtOnce holds that one of many makes the store, and the others find it.
+func TestInitsAtOnce(t *testing.T) {
+	p := emptyPlace(t)
+	var created atomic.Int32
+	atOnce(20, func(int) {
+		made, err := p.try("init")
+		if err != nil {
+			t.Error(err)
+		}
+		if made.Get("created").Bool() {
+			created.Add(1)
+		}
+	})
+	if created.Load() != 1 {
+		t.Errorf("%d processes made the store", created.Load())
 	}
 	p.healthy()
 	p.tidy()
@@ -156,14 +224,24 @@ func TestWritesAtOnce(t *testing.T) {
 }
 
 // TestKilledSpawns kills processes at random moments, some at a time, and
-// looks for everything that one of them had acknowledged.
+// looks for everything that one of them had acknowledged: the thread, its
+// place among its parent's children, and each of the artifacts it inherits.
 func TestKilledSpawns(t *testing.T) {
 	p := newPlace(t)
+	p.leslie("spawn", "--id", "parent", "--intent", "have artifacts")
+	inherited := map[string][]byte{"notes.md": []byte("rows\n"), "src/big.go": bytes.Repeat([]byte("x"), 100_000), "src/empty": nil}
+	for path, content := range inherited {
+		file := filepath.Join(p.dir, "source")
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		p.leslie("artifact", "put", "parent", path, "--file", file)
+	}
 	var mutex sync.Mutex
 	var acknowledged []string
 	atOnce(4, func(int) {
 		for range 15 {
-			id := killedAtRandom(p.dir, []string{"leslie", "spawn", "--intent", "x", "--json"})
+			id := killedAtRandom(p.dir, []string{"leslie", "spawn", "--intent", "x", "--parent", "parent", "--json"})
 			mutex.Lock()
 			if id != "" {
 				acknowledged = append(acknowledged, id)
@@ -173,16 +251,44 @@ func TestKilledSpawns(t *testing.T) {
 	})
 	t.Logf("%d of 60 came to answer", len(acknowledged))
 	there := p.threads()
+	p.healthy()
+	p.leslie("spawn", "--id", "last", "--intent", "go on")
+	p.tidy()
+	p.healthy()
+	if now := p.threads(); len(now) != len(there)+1 || !slices.Contains(now, "last") {
+		t.Errorf("there were %d threads, and one write later %d", len(there), len(now))
+	}
+	var children []string
+	for _, child := range p.leslie("status", "parent", "--full").Get("thread.children").Array() {
+		children = append(children, child.Str)
+	}
 	for _, id := range acknowledged {
-		if _, found := slices.BinarySearch(there, id); !found {
+		if !slices.Contains(there, id) || !slices.Contains(children, id) {
 			t.Errorf("%s was acknowledged and is lost", id)
 		}
 	}
-	p.healthy()
-	last := p.leslie("spawn", "--intent", "go on").Get("threadId").Str
-	p.tidy()
-	p.healthy()
-	if now := p.threads(); len(now) != len(there)+1 || !slices.Contains(now, last) {
-		t.Errorf("there were %d threads, and one write later %d", len(there), len(now))
+	p.hold(children, inherited)
+}
+
+// hold checks that each of the threads has exactly these artifacts.
+func (p place) hold(threads []string, want map[string][]byte) {
+	p.Helper()
+	for _, id := range threads {
+		dir := os.DirFS(filepath.Join(p.dir, storeName, "threads", id, "artifacts"))
+		found := 0
+		err := fs.WalkDir(dir, ".", func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			found++
+			content, err := fs.ReadFile(dir, path)
+			if !bytes.Equal(content, want[path]) {
+				p.Errorf("%s has %d bytes of %s, and its parent %d", id, len(content), path, len(want[path]))
+			}
+			return err
+		})
+		if err != nil || found != len(want) {
+			p.Errorf("%s has %d artifacts, and its parent %d: %v", id, found, len(want), err)
+		}
 	}
 }

@@ -105,23 +105,42 @@ func runHolder() {
 // that the reader reads.
 const moreThanPipes = 4 << 20
 
+// runSignalled sends the signal when the command reads its stdin, or else
+// writes something: it is then past its beginning, and waits.
 func runSignalled() {
 	signal := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[os.Args[1]]
 	cmd := exec.Command("leslie", os.Args[2:]...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	busy := make(chan struct{}, 2)
+	cmd.Stdout, cmd.Stderr = noticing{os.Stdout, busy}, noticing{os.Stderr, busy}
 	stdin, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
-	}
-	if err == nil {
-		// A reader that is gone has answered already; its status shows why.
-		_, _ = stdin.Write(make([]byte, moreThanPipes))
-		err = cmd.Process.Signal(signal)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
+	go func() {
+		// A reader that is gone has answered already; its status shows why.
+		_, _ = stdin.Write(make([]byte, moreThanPipes))
+		busy <- struct{}{}
+	}()
+	<-busy
+	_ = cmd.Process.Signal(signal)
 	_ = cmd.Wait()
 	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// noticing passes on what is written, and says so the first time.
+type noticing struct {
+	io.Writer
+	busy chan<- struct{}
+}
+
+func (n noticing) Write(text []byte) (int, error) {
+	select {
+	case n.busy <- struct{}{}:
+	default:
+	}
+	return n.Writer.Write(text)
 }

@@ -49,8 +49,8 @@ import (
 //	leslie-faulty KIND[:N] ARGS...  leslie whose N-th system call of a kind
 //	                        fails, or every one: see failing
 //	leslie-extra ARGS...    leslie with one more command, panicky
-//	leslie-signalled INT|TERM ARGS...  leslie with a stdin that has no end, and
-//	                        gets the signal while it reads
+//	leslie-signalled INT|TERM ARGS...  leslie with a stdin that has no end,
+//	                        which gets the signal when it reads or has begun to answer
 //
 // The variables ESC, BIDI, BAD_UTF8, NEWLINE and LONG hold what is hard to
 // write: an escape character, a bidirectional override, a byte that is not

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -54,12 +55,15 @@ func (l *Log) Warning(about About, w errcodes.Warning) {
 }
 
 // Retry records that an attempt failed with err and that another follows
-// after delay. The attempt is counted from 1.
+// within delay: no failure of the command yet, and its line says so. The
+// attempt is counted from 1.
 func (l *Log) Retry(about About, err error, attempt int, delay time.Duration) {
 	if err == nil {
 		return
 	}
-	l.record(about, slog.LevelWarn, errcodes.Of(err), slog.Int("attempt", attempt), slog.Duration("delay", delay))
+	coded := errcodes.Of(err)
+	l.write(about, slog.LevelWarn, "Attempt "+strconv.Itoa(attempt)+" failed, another follows: "+coded.Code.Entry().Title, coded,
+		slog.Int("attempt", attempt), slog.Duration("delay", delay))
 }
 
 // Debug records what is done, for whoever asked to see it: on the terminal
@@ -74,7 +78,11 @@ func (l *Log) Debug(about About, message string, attrs ...slog.Attr) {
 }
 
 func (l *Log) record(about About, level slog.Level, coded *errcodes.Error, extra ...slog.Attr) {
-	r := slog.NewRecord(l.now(), level, coded.Error(), 0)
+	l.write(about, level, coded.Error(), coded, extra...)
+}
+
+func (l *Log) write(about About, level slog.Level, message string, coded *errcodes.Error, extra ...slog.Attr) {
+	r := slog.NewRecord(l.now(), level, message, 0)
 	thread, _ := coded.Detail(threadKey).(string)
 	if thread == "" {
 		thread = about.ThreadID

@@ -61,7 +61,7 @@ func TestLine(t *testing.T) {
 		}, `time=2026-02-09T16:00:01Z level=error code=T901 msg="Internal error: boom" problem=boom` + "\n"},
 		{"a retry", func(l *logging.Log) {
 			l.Retry(logging.About{ThreadID: "thread-a"}, errcodes.LockFailed.With("attempts", 3), 3, 400*time.Millisecond)
-		}, `time=2026-02-09T16:00:01Z level=warn threadId=thread-a code=T501 msg="File lock failed after 3 attempts" attempts=3 attempt=3 delay=400ms` + "\n"},
+		}, `time=2026-02-09T16:00:01Z level=warn threadId=thread-a code=T501 msg="Attempt 3 failed, another follows: File lock failed" attempts=3 attempt=3 delay=400ms` + "\n"},
 		{"a detail that is called like a leading key", func(l *logging.Log) {
 			l.Error(logging.About{}, errcodes.Internal.With("problem", "p", "level", "info", "msg", "m", "code", "T101"))
 		}, `time=2026-02-09T16:00:01Z level=error code=T901 msg="Internal error: p" problem=p detail.level=info detail.msg=m detail.code=T101` + "\n"},

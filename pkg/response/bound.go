@@ -4,11 +4,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/leslie-sh/leslie/errcodes"
 )
 
 // How an answer is brought under the bound. Agents read answers into a
@@ -28,9 +25,10 @@ import (
 // lost there. In data, in error.details and in the envelope (for message and
 // warnings) truncated names what else is shorter than it was, by dotted paths,
 // and next is the command that shows it all. Where count told how many
-// objects a list of data has, it tells how many are left. A command is never
-// cut: half a command is worse than none. Where next already led to the page
-// before this one, it goes on from where this one now begins.
+// objects a list of data has, it tells how many are left. Where data is one
+// page of a list, next leads to the page before, which ends where this one now
+// begins; any other next that data had gives way, since what it leads to would
+// be cut as well. A command is never cut: half a command is worse than none.
 
 // bound is the size of the longest answer in bytes, its newline included.
 const bound = 20 << 10
@@ -43,12 +41,18 @@ type reduction struct {
 	root, data, details *node
 	full                string        // the command that shows all, "" for none
 	before              map[*node]int // what omitted told from the beginning
+
+	listed *node // the list of data whose length count tells, or nil
+	page   func(id string) string
+	next   string // of data, as it was made here
 }
 
-// reduce returns line, made shorter so that it fits the bound with its newline.
-func reduce(line []byte, full string) []byte {
+// reduce returns line, made shorter so that it fits the bound with its
+// newline. page makes the command that shows the page before, nil for none.
+func reduce(line []byte, full string, page func(id string) string) []byte {
 	root := parseNode(gjson.Result{}, gjson.ParseBytes(line))
-	r := &reduction{root: root, before: map[*node]int{}, data: root.member("data"), details: root.member("error").member("details"), full: full}
+	r := &reduction{root: root, before: map[*node]int{}, data: root.member("data"), details: root.member("error").member("details"), full: full, page: page}
+	r.listed = r.counted()
 	r.clipElements()
 	for r.excess() > 0 && r.shortenLongest() {
 	}
@@ -58,6 +62,21 @@ func reduce(line []byte, full string) []byte {
 	for r.excess() > 0 && r.takeOut() {
 	}
 	return root.appendTo(make([]byte, 0, bound))
+}
+
+// counted finds the list of objects of data whose length count tells.
+func (r *reduction) counted() *node {
+	count := r.data.member("count")
+	if count == nil {
+		return nil
+	}
+	i := slices.IndexFunc(r.data.kids, func(n *node) bool {
+		return n.open == '[' && len(n.kids) > 0 && n.kids[0].open == '{' && count.raw == strconv.Itoa(len(n.kids))
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.data.kids[i]
 }
 
 // excess tells what is missing and returns how many bytes are too many.
@@ -126,44 +145,23 @@ func clipAll(n *node, limit, keep int) {
 // there is none left that it may shorten.
 func (r *reduction) shortenLongest() bool {
 	const shortest = 1 << 10
-	var parent, longest *node
+	var longest *node
 	most := 0
-	r.places(func(p, n *node) {
+	r.places(func(_, n *node) {
 		shorter := n.open == '[' && len(n.kids) > 1 || n.isText() && len(n.raw) > shortest
 		if size := n.size(); shorter && size > most {
-			parent, longest, most = p, n, size
+			longest, most = n, size
 		}
 	})
 	switch {
 	case longest == nil:
 		return false
 	case longest.open == '[':
-		before := slices.Clone(longest.kids)
 		longest.shed(r.excess(), 1)
-		if parent == r.data {
-			r.follow(before, longest.kids)
-		}
 	default:
 		longest.clip(max(len(longest.raw)-r.excess(), shortest))
 	}
 	return true
-}
-
-// follow makes count and next of data fit a list that lost elements.
-func (r *reduction) follow(before, after []*node) {
-	if after[0].open != '{' {
-		return
-	}
-	count := r.data.member("count")
-	if count != nil && count.raw == strconv.Itoa(len(before)) {
-		count.raw = strconv.Itoa(len(after))
-	}
-	next := r.data.member("next")
-	words := strings.Split(next.text(), " ")
-	if i := slices.Index(words, errcodes.Quote(identity(before[0]))); i > 0 {
-		words[i] = errcodes.Quote(identity(after[0]))
-		next.raw = textNode(strings.Join(words, " ")).raw
-	}
 }
 
 // identity returns the id of an element: the first string in it.

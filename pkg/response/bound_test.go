@@ -56,10 +56,27 @@ func TestBoundOfList(t *testing.T) {
 // that who follows it misses nothing.
 func TestBoundKeepsPagesTogether(t *testing.T) {
 	data := threads(500)
-	data.Next = "leslie list --before thread-0 --root /x"
-	got := bounded(t, response.Response{Data: data, Command: "leslie list"}).Get("data")
-	if want := "leslie list --before " + got.Get("threads.0.id").Str + " --root /x"; got.Get("next").Str != want {
-		t.Errorf("next is %q, want %q", got.Get("next").Str, want)
+	before := func(id string) string { return "leslie list --before " + id + " --root /x" }
+	for _, last := range []bool{false, true} {
+		data.Next = before("thread-0")
+		if last {
+			data.Next = ""
+		}
+		got := bounded(t, response.Response{Data: data, Command: "leslie list", Before: before}).Get("data")
+		if want := before(got.Get("threads.0.id").Str); got.Get("next").Str != want {
+			t.Errorf("next is %q, want %q", got.Get("next").Str, want)
+		}
+	}
+}
+
+// Without pages, a next that would show more is no way on from an answer that
+// is cut already.
+func TestBoundOffersTheWholeFirst(t *testing.T) {
+	data := threads(500)
+	data.Next = "leslie list --limit 2000"
+	got := bounded(t, response.Response{Data: data, Command: "leslie list --limit 500"}).Get("data")
+	if got.Get("next").Str != "leslie list --limit 500 --full" {
+		t.Errorf("next is %q", got.Get("next").Str)
 	}
 }
 
@@ -90,8 +107,8 @@ func TestBoundDoesNotRepeatWrites(t *testing.T) {
 
 func TestBoundOfText(t *testing.T) {
 	got := bounded(t, response.Response{Data: map[string]any{"context": strings.Repeat("line\n", 8000)}, Command: "leslie context a"}).Get("data")
-	if n := len(got.Get("context").Str); n < 15_000 {
-		t.Errorf("only %d bytes are left of the text", n)
+	if text := got.Get("context").Str; len(text) < 15_000 || !strings.HasSuffix(text, "line\n…") {
+		t.Errorf("%d bytes are left of the text, which ends in %q", len(text), text[len(text)-10:])
 	}
 	if got.Get("next").Str != "leslie context a --full" || got.Get("truncated.0").Str != "context" {
 		t.Errorf("data is %s", got.Raw[len(got.Raw)-200:])
@@ -209,6 +226,9 @@ func TestBoundHolds(t *testing.T) {
 		r := response.Response{Data: data, Command: "leslie " + command, Operation: operation, Suffix: " --root " + command}
 		if rapid.Bool().Draw(t, "fails") {
 			r.Err = errcodes.Usage.With(names.Draw(t, "detail"), expand(values(2).Draw(t, "value")), "problem", texts().Draw(t, "problem"), "operation", operation)
+		}
+		if rapid.Bool().Draw(t, "pages") {
+			r.Before = func(id string) string { return "leslie list --before " + id }
 		}
 		for _, target := range rapid.SliceOfN(texts(), 0, 3).Draw(t, "targets") {
 			r.Warnings = append(r.Warnings, errcodes.TargetUnresolved.Warn("target", target.String()))

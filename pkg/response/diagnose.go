@@ -42,11 +42,12 @@ func rowOf(word string, code errcodes.Code, message string, facts []byte) row {
 	return r
 }
 
-// show tells a person: the sentence that is meant for them, what to do, and
-// the facts where the catalogue says that a person wants them.
+// show tells a person: of a warning all there is; of an error the sentence
+// that is meant for them, what to do, and the facts where the catalogue says
+// that a person wants them.
 func (a *answer) show(diagnose func(slog.Level, string, []slog.Attr)) {
 	for _, w := range a.Warnings {
-		diagnose(slog.LevelWarn, w.Message(), []slog.Attr{slog.String("code", string(w.Code))})
+		diagnose(slog.LevelWarn, w.Message(), appendFacts([]slog.Attr{slog.String("code", string(w.Code))}, w.Context))
 	}
 	if a.failure == nil {
 		return
@@ -57,15 +58,24 @@ func (a *answer) show(diagnose func(slog.Level, string, []slog.Attr)) {
 	}
 	attrs := []slog.Attr{slog.String("code", string(a.failure.Code))}
 	if a.failure.Code.Entry().ShowDetails {
-		for _, fact := range a.failure.Details {
-			attrs = append(attrs, slog.Any(fact.Key, fact.Value))
-		}
+		attrs = appendFacts(attrs, a.failure.Details)
 	}
-	if hint := a.failure.Hint(); hint != "" {
+	if hint := a.hint(); hint != "" {
 		attrs = append(attrs, slog.String("hint", hint))
 	}
 	for _, command := range a.next() {
 		attrs = append(attrs, slog.String("next", command))
 	}
 	diagnose(slog.LevelError, message, attrs)
+}
+
+// appendFacts adds what is told of an occurrence; hint and next are told by
+// themselves.
+func appendFacts(attrs []slog.Attr, facts []errcodes.Attr) []slog.Attr {
+	for _, fact := range facts {
+		if fact.Key != "hint" && fact.Key != "next" {
+			attrs = append(attrs, slog.Any(fact.Key, fact.Value))
+		}
+	}
+	return attrs
 }

@@ -27,7 +27,7 @@ func (r Response) JSON() []byte {
 func (a *answer) json() []byte {
 	line := a.envelope()
 	if !a.Unbounded && len(line)+1 > bound {
-		line = reduce(line, a.fuller())
+		line = reduce(line, a.fuller(), a.Before)
 	}
 	return append(line, '\n')
 }
@@ -129,7 +129,7 @@ func (a *answer) usual() []errcodes.Attr {
 		effect = errcodes.None
 	}
 	usual := []errcodes.Attr{
-		or("hint", f.Hint()),
+		{Key: "hint", Value: a.hint()},
 		or("retryable", entry.Retryable),
 		or("retry", set(entry.Retry)),
 		or("retryAfterMs", set(entry.Delay.Milliseconds())),
@@ -153,15 +153,25 @@ func set[T comparable](value T) any {
 	return value
 }
 
-// next lists the commands that repair the failure, at most mostCommands.
-func (a *answer) next() []string {
-	commands, _ := a.failure.Detail("next").([]string)
-	commands = append(slices.Clone(commands), a.failure.Next(
-		errcodes.Attr{Key: "operation", Value: a.Operation},
-		errcodes.Attr{Key: "command", Value: a.Command})...)
-	if len(commands) > mostCommands {
-		commands = commands[:mostCommands]
+// hint says what to do after the failure.
+func (a *answer) hint() string {
+	if particular, ok := a.failure.Detail("hint").(string); ok {
+		return particular
 	}
+	return a.failure.Hint()
+}
+
+// next lists the commands that repair the failure, at most mostCommands:
+// those of this occurrence, also when it says that there are none, else those
+// of the catalogue.
+func (a *answer) next() []string {
+	commands, particular := a.failure.Detail("next").([]string)
+	if !particular {
+		commands = a.failure.Next(
+			errcodes.Attr{Key: "operation", Value: a.Operation},
+			errcodes.Attr{Key: "command", Value: a.Command})
+	}
+	commands = slices.Clone(commands[:min(len(commands), mostCommands)])
 	for i, command := range commands {
 		if strings.HasPrefix(command, "leslie ") && !strings.Contains(command, a.Suffix) {
 			commands[i] = withFlags(command, a.Suffix)

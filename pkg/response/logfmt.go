@@ -29,6 +29,9 @@ type row struct {
 // logfmt returns what logfmt prints on stdout. A partial result ends in a line
 // named "partial" instead of "ok", where there is more to it than lists.
 func (a *answer) logfmt(out Output) []byte {
+	if a.Plain != "" {
+		return plainText(a.Plain, out.StdoutTerminal)
+	}
 	data := gjson.ParseBytes(a.data)
 	if text := data.Get(gjson.Escape(a.Text)); a.Text != "" && text.Type == gjson.String {
 		return plainText(text.Str, out.StdoutTerminal)

@@ -118,15 +118,22 @@ func textList(texts []string) node {
 
 func textNode(text string) *node { return &node{raw: string(appendString(nil, text))} }
 
-// clip cuts a string to at most limit bytes of its encoding.
+// clip cuts a string to at most limit bytes of its encoding: at the end of a
+// line where that costs less than a quarter of what is left.
 func (n *node) clip(limit int) {
 	if !n.isText() || len(n.raw) <= limit {
 		return
 	}
 	const ending = `…"`
-	at := 1
+	at, line := 1, 0
 	for next := at; next <= limit-len(ending); next += characterLength(n.raw[next:]) {
+		if n.raw[at:next] == `\n` {
+			line = next
+		}
 		at = next
+	}
+	if line > at*3/4 {
+		at = line
 	}
 	n.raw, n.cut = n.raw[:at]+ending, true
 }

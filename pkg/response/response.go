@@ -38,6 +38,8 @@ type Response struct {
 	// Text names the key of Data whose string is all that logfmt prints, ""
 	// for commands whose answer is not a text.
 	Text string
+	// Plain, where it is not "", is the text that logfmt prints instead.
+	Plain string
 	// Warnings are shown in the order in which they arose.
 	Warnings errcodes.Warnings
 	// Err is nil for success. An error without a code shows as T901.
@@ -50,6 +52,9 @@ type Response struct {
 	// Suffix is appended to the commands that repair an error, so that they
 	// meet the same store: " --root /x", quoted for a shell.
 	Suffix string
+	// Before, where it is set, makes Data one page of a list, newest last: it
+	// returns the command that shows the page before the element called id.
+	Before func(id string) string
 	// Unbounded exempts the answer from the bound of 20 KB.
 	Unbounded bool
 }

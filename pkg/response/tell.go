@@ -18,6 +18,9 @@ func (r *reduction) scopes() []*node {
 // tell writes down what is missing so far.
 func (r *reduction) tell() {
 	r.count(r.root)
+	if r.listed != nil && r.listed.lost > 0 && r.data.member("count") != nil {
+		r.data.member("count").raw = strconv.Itoa(len(r.listed.kids))
+	}
 	for _, scope := range r.scopes() {
 		var paths []string
 		for _, name := range scope.gone[:min(len(scope.gone), mostPaths+1)] {
@@ -87,9 +90,12 @@ func legible(path string) string {
 func (r *reduction) pointTo(scope *node) {
 	next := scope.member("next")
 	switch {
+	case scope == r.data && (next == nil || next.isText()):
+		r.next = r.following(next.text())
+		if r.next != "" {
+			scope.put("next", *textNode(r.next))
+		}
 	case r.full == "":
-	case scope == r.data && (next == nil || next.raw == `""`):
-		scope.put("next", *textNode(r.full))
 	case scope == r.details && next == nil:
 		scope.put("next", textList([]string{r.full}))
 	case scope == r.details && !slices.ContainsFunc(next.kids, func(n *node) bool { return n.text() == r.full }):
@@ -97,7 +103,26 @@ func (r *reduction) pointTo(scope *node) {
 	}
 }
 
+// following returns the command that goes on from data, which had next.
+func (r *reduction) following(next string) string {
+	if r.page != nil && r.listed != nil && r.listed.lost > 0 && len(r.listed.kids) > 0 {
+		if page := r.page(identity(r.listed.kids[0])); len(page) <= longestPointer {
+			return page
+		}
+	}
+	switch {
+	case r.page == nil && r.full != "", next == "":
+		return r.full
+	default:
+		return next
+	}
+}
+
 // pointer reports whether n is nothing but the next that pointTo made.
 func (r *reduction) pointer(n *node) bool {
-	return r.full != "" && n.name == "next" && (n.text() == r.full || len(n.kids) == 1 && n.kids[0].text() == r.full)
+	if n.name != "next" {
+		return false
+	}
+	made := func(n *node) bool { return n.isText() && (n.text() == r.full || n.text() == r.next) }
+	return made(n) || len(n.kids) == 1 && made(n.kids[0])
 }
