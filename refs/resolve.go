@@ -81,7 +81,8 @@ func (ref Reference) lacks(path string) *errcodes.Error {
 // load reads the snapshot of a frozen reference.
 func (ref Reference) load(r storage.Reader) (objects.Snapshot, error) {
 	if ref.Snapshot == "" {
-		return objects.Snapshot{}, ref.corrupted("the target was not there when the reference was made; refresh it")
+		return objects.Snapshot{}, ref.corrupted("the target was not there when the reference was made; refresh it").
+			Having("next", []string{"leslie reference refresh " + ref.ID})
 	}
 	snapshot, err := objects.Load(r.Dir(), ref.Snapshot)
 	if err != nil {

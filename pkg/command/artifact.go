@@ -221,9 +221,11 @@ func outPath(name string) (string, error) {
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&os.ModeSymlink != 0 {
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return "", cannotWrite(name, err)
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return "", cannotWrite(path, err)
 		}
+		path = real
 		info, err = os.Lstat(path)
 	}
 	if err == nil && !info.Mode().IsRegular() {

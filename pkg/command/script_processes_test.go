@@ -2,8 +2,10 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -237,19 +239,10 @@ func TestKilledSpawns(t *testing.T) {
 		}
 		p.leslie("artifact", "put", "parent", path, "--file", file)
 	}
-	var mutex sync.Mutex
-	var acknowledged []string
-	atOnce(4, func(int) {
-		for range 15 {
-			id := killedAtRandom(p.dir, []string{"leslie", "spawn", "--intent", "x", "--parent", "parent", "--json"})
-			mutex.Lock()
-			if id != "" {
-				acknowledged = append(acknowledged, id)
-			}
-			mutex.Unlock()
-		}
-	})
-	t.Logf("%d of 60 came to answer", len(acknowledged))
+	acknowledged := p.killed(60, "spawn", "--intent", "x", "--parent", "parent")
+	if n := len(acknowledged); n < 6 || n > 54 {
+		t.Errorf("%d of 60 came to answer, which says little", n)
+	}
 	there := p.threads()
 	p.healthy()
 	p.leslie("spawn", "--id", "last", "--intent", "go on")
@@ -268,6 +261,32 @@ func TestKilledSpawns(t *testing.T) {
 		}
 	}
 	p.hold(children, inherited)
+}
+
+// killed starts a command n times, some at once, kills it each time at a
+// random moment of a life that is lengthened until about half of them come to
+// answer, however busy the machine is, and returns the threadIds of the answers.
+func (p place) killed(n int, args ...string) []string {
+	const abreast = 4
+	var acknowledged [abreast][]string
+	atOnce(abreast, func(i int) {
+		life := longestLife
+		for range n / abreast {
+			var stdout bytes.Buffer
+			ctx, cancel := context.WithTimeout(context.Background(), life/2+rand.N(life/2))
+			cmd := exec.CommandContext(ctx, "leslie", append(args, "--json")...)
+			cmd.Dir, cmd.Stdout = p.dir, &stdout
+			_ = cmd.Run()
+			cancel()
+			if id := gjson.GetBytes(stdout.Bytes(), "data.threadId").Str; id != "" {
+				acknowledged[i] = append(acknowledged[i], id)
+				life = life * 3 / 4
+			} else {
+				life = life * 4 / 3
+			}
+		}
+	})
+	return slices.Concat(acknowledged[:]...)
 }
 
 // hold checks that each of the threads has exactly these artifacts.
