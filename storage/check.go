@@ -48,11 +48,8 @@ func (s *Store) Check() ([]Check, error) {
 	if _, err := s.checkState(&backup, backupPath); err != nil {
 		return nil, err
 	}
-	if records != nil && records.header.Seq <= 1 {
-		backup.Findings = nil
-	}
 	replayed := s.checkLog(&log)
-	return []Check{state, backup, log, agree(records, replayed), s.leftovers()}, nil
+	return []Check{state, backup, log, agree(records, replayed), s.places(), s.leftovers()}, nil
 }
 
 // checkState reads a state file whole, and returns it when it is right.
@@ -61,6 +58,9 @@ func (s *Store) checkState(c *Check, path string) (*base, error) {
 	found, err := r.readState(path)
 	if err != nil {
 		return nil, err
+	}
+	if found == nil && path == backupPath && !r.there(path) {
+		return nil, nil // none was made yet, or there was none to keep after a recovery
 	}
 	if found == nil {
 		c.find(path, "%s", r.tried[0].Problem)
@@ -146,6 +146,28 @@ func agree(state, log *base) Check {
 		if _, found := state.records[key]; !found && text != nil && seq <= state.header.Seq {
 			c.find(key, "the state file does not have this record")
 		}
+	}
+	return c
+}
+
+// places looks whether anything else stands where the store has its own
+// files and directories.
+func (s *Store) places() Check {
+	c := Check{Name: "places"}
+	look := func(path string, right func(fs.FileMode) bool) {
+		info, err := s.root.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if c.Count++; err != nil || !right(info.Mode()) {
+			c.Findings = append(c.Findings, Finding{Subject: path, Code: errcodes.WriteFailed, Message: errIrregular.Error()})
+		}
+	}
+	for _, path := range []string{lockPath, holderPath, ignorePath} {
+		look(path, fs.FileMode.IsRegular)
+	}
+	for _, path := range []string{opsPath, stagingPath, damagedPath, "objects", "threads", "logs"} {
+		look(path, fs.FileMode.IsDir)
 	}
 	return c
 }

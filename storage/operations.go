@@ -28,14 +28,16 @@ type Logged struct {
 
 // Query selects operations of the log.
 type Query struct {
-	Since string // the id of an operation; only later ones
-	Of    string // an id; only those that touched a record or file of it
-	Limit int    // how many, the latest; 0 for all
+	Since  string // the id of an operation; only later ones
+	Before string // the id of an operation; only earlier ones
+	Of     string // an id; only those that touched a record or file of it
+	Limit  int    // how many, the latest; 0 for all
 }
 
 // Operations returns the operations that query selects, the newest last, and
 // whether there are older ones that it selects too. Damaged parts of the log
-// come back as W502 and leave the rest readable. Codes: T502, T505, T506, T508.
+// come back as W502 and leave the rest readable. Codes: T502, T505, T506, and
+// T508 where Since or Before is no operation of the log.
 func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errcodes.Warnings, err error) {
 	loaded, err := s.load()
 	if err != nil {
@@ -43,16 +45,16 @@ func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errc
 	}
 	loaded.close()
 	warnings.Add(loaded.warnings...)
-	found := query.Since == ""
+	within := window{Query: query, begun: query.Before == ""}
 	for line, err := range s.backward(&warnings) {
 		if err != nil {
 			return nil, false, warnings, err
 		}
-		if found = query.Since != "" && gjson.GetBytes(line.text, "id").Str == query.Since; found {
+		if within.ended(more) {
 			break
 		}
-		if more && query.Since == "" {
-			break
+		if !within.shows(gjson.GetBytes(line.text, "id").Str) {
+			continue
 		}
 		op := line.logged()
 		switch {
@@ -63,11 +65,45 @@ func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errc
 			list = append(list, op)
 		}
 	}
-	if !found && query.Since != "" {
-		return nil, false, warnings, errcodes.OperationNotFound.With("operationId", query.Since)
+	if id := within.missing(); id != "" {
+		return nil, false, warnings, errcodes.OperationNotFound.With("operationId", id)
 	}
 	slices.Reverse(list)
 	return list, more, warnings, nil
+}
+
+// window is the part of the log between the two operations of a query. It is
+// told of them newest first: begun is that Before was passed, closed that
+// Since was reached.
+type window struct {
+	Query
+	begun, closed bool
+}
+
+// shows reports whether the next older operation, called id, lies within w.
+func (w *window) shows(id string) bool {
+	w.closed = w.closed || w.Since != "" && id == w.Since
+	within := w.begun && !w.closed
+	w.begun = w.begun || id == w.Before
+	return within
+}
+
+// ended reports whether nothing older has to be looked at: more says that
+// enough was found.
+func (w *window) ended(more bool) bool {
+	return w.begun && (w.closed || more && w.Since == "")
+}
+
+// missing returns the operation of the query that the log does not have, or "".
+func (w *window) missing() string {
+	switch {
+	case !w.begun:
+		return w.Before
+	case !w.closed:
+		return w.Since
+	default:
+		return ""
+	}
 }
 
 // backward yields the operations of the log, the newest first.

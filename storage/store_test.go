@@ -441,8 +441,33 @@ func TestOperations(t *testing.T) {
 	if err != nil || len(list) != 33 || !slices.Equal(list[0].Keys, []string{"thread/t1"}) {
 		t.Errorf("of: %d %v", len(list), err)
 	}
-	if _, _, _, err = s.Operations(Query{Since: "op-none"}); !errors.Is(err, errcodes.OperationNotFound) {
-		t.Errorf("unknown: %v", err)
+	for _, c := range []struct {
+		query       Query
+		first, last int // what is listed, of ids; -1 for nothing
+		more        bool
+	}{
+		{Query{Before: ids[695], Limit: 5}, 690, 694, true},
+		{Query{Before: ids[5], Limit: 5}, 0, 4, false},
+		{Query{Before: ids[0], Limit: 5}, -1, -1, false},
+		{Query{Before: ids[300], Since: ids[200]}, 201, 299, false},
+		{Query{Before: ids[300], Since: ids[200], Limit: 2}, 298, 299, true},
+		{Query{Before: ids[200], Since: ids[300]}, -1, -1, false},
+		{Query{Before: ids[300], Since: ids[300]}, -1, -1, false},
+	} {
+		list, more, _, err := s.Operations(c.query)
+		first, last := -1, -1
+		if len(list) > 0 {
+			first, last = slices.Index(ids, list[0].OperationID), slices.Index(ids, list[len(list)-1].OperationID)
+		}
+		if err != nil || more != c.more || first != c.first || last != c.last {
+			t.Errorf("%+v: %d to %d, %v, %v", c.query, first, last, more, err)
+		}
+	}
+	for _, unknown := range []Query{{Since: "op-none"}, {Before: "op-none"}, {Before: "op-none", Since: ids[3]}, {Before: ids[3], Since: "op-none"}, {Before: "op-none", Limit: 1}} {
+		_, _, _, err := s.Operations(unknown)
+		if !errors.Is(err, errcodes.OperationNotFound) || errcodes.Of(err).Detail("operationId") != "op-none" {
+			t.Errorf("%+v: %v", unknown, err)
+		}
 	}
 	verify(t, s)
 }

@@ -101,14 +101,16 @@ func (f Filter) check() error {
 
 func olderThan(r storage.Reader, id string) (func(storage.Record) bool, error) {
 	if id == "" {
-		return func(storage.Record) bool { return true }, nil
+		return before(nil), nil
 	}
 	t, err := Find(r, id)
-	if err != nil {
-		return nil, err
-	}
-	limit := storage.Record{Seq: t.Seq, Key: key(t.ID)}
-	return func(record storage.Record) bool { return byRecency(record, limit) < 0 }, nil
+	return before(&storage.Record{Seq: t.Seq, Key: key(t.ID)}), err
+}
+
+// before returns what tells the records that are listed before limit; nil
+// stands for the end of the list.
+func before(limit *storage.Record) func(storage.Record) bool {
+	return func(record storage.Record) bool { return limit == nil || byRecency(record, *limit) < 0 }
 }
 
 // matcher returns the filter as a function. A member with a plain value

@@ -120,9 +120,15 @@ func objectiveFor(tx *storage.Tx, s Spawn, parent Thread) (string, error) {
 }
 
 // Objectives returns the limit objectives that were changed last, the newest
-// last, and whether there are more. A limit of 0 is 50.
-func Objectives(r storage.Reader, limit int) (list []Objective, more bool, err error) {
+// last, and whether there are older ones. A limit of 0 is 50; before, where it
+// is not "", is an objective: only those listed before it. It fails with T601
+// where before is none, and T903.
+func Objectives(r storage.Reader, limit int, before string) (list []Objective, more bool, err error) {
 	best, err := newLatest(limit)
+	if err != nil {
+		return nil, false, err
+	}
+	older, err := objectivesBefore(r, before)
 	if err != nil {
 		return nil, false, err
 	}
@@ -130,7 +136,7 @@ func Objectives(r storage.Reader, limit int) (list []Objective, more bool, err e
 		if err != nil {
 			return nil, false, err
 		}
-		if best.wants(record) {
+		if older(record) && best.wants(record) {
 			record.Value = slices.Clone(record.Value)
 			best.add(record)
 		}
@@ -145,6 +151,14 @@ func Objectives(r storage.Reader, limit int) (list []Objective, more bool, err e
 		list = append(list, o)
 	}
 	return list, more, nil
+}
+
+func objectivesBefore(r storage.Reader, id string) (func(storage.Record) bool, error) {
+	if id == "" {
+		return before(nil), nil
+	}
+	o, err := FindObjective(r, id)
+	return before(&storage.Record{Seq: o.Seq, Key: objectiveKey(o.ID)}), err
 }
 
 // Members returns the ids of the threads of an objective, archived ones too,

@@ -33,18 +33,28 @@ func TestObjectives(t *testing.T) {
 		wantCode(t, err, errcodes.Usage)
 	}
 	r.view(func(v *storage.View) error {
-		list, more, err := Objectives(v, 3)
+		list, more, err := Objectives(v, 3, "")
 		if ids := idsOf(list); !slices.Equal(ids, []string{"o7", "o6", made.ID}) || !more {
 			t.Errorf("%v, %v", ids, more)
 		}
-		if list, more, _ := Objectives(v, 0); len(list) != 5 || more {
+		if list, more, _ := Objectives(v, 0, ""); len(list) != 5 || more {
 			t.Errorf("%v, %v", list, more)
 		}
+		list, more, err = Objectives(v, 2, "o6")
+		if ids := idsOf(list); err != nil || !slices.Equal(ids, []string{"o8", "o7"}) || !more {
+			t.Errorf("before o6: %v, %v, %v", ids, more, err)
+		}
+		list, more, err = Objectives(v, 2, "o8")
+		if ids := idsOf(list); err != nil || !slices.Equal(ids, []string{"o9"}) || more {
+			t.Errorf("before o8: %v, %v, %v", ids, more, err)
+		}
+		_, _, err = Objectives(v, 2, "o99")
+		wantCode(t, err, errcodes.ObjectiveNotFound, "objectiveId", "o99")
 		_, err2 := FindObjective(v, "o99")
 		wantCode(t, err2, errcodes.ObjectiveNotFound, "objectiveId", "o99")
-		_, _, err2 = Objectives(v, -1)
+		_, _, err2 = Objectives(v, -1, "")
 		wantCode(t, err2, errcodes.Usage)
-		return err
+		return nil
 	})
 }
 

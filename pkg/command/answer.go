@@ -13,7 +13,6 @@ import (
 // response, the exit status.
 type answer struct {
 	out     response.Output
-	command string // the whole line
 	journal *journal
 }
 
@@ -28,7 +27,7 @@ func (p *process) answer(l line, c *call) *answer {
 		format = formatLogfmt
 	}
 	get, _ := l.last("get")
-	a := &answer{command: commandText(p.args), out: response.Output{
+	a := &answer{out: response.Output{
 		Format: response.Format(format), Get: get, Stdout: p.stdout, Stderr: p.stderr,
 		StdoutTerminal: isTerminal(p.stdout), StderrTerminal: isTerminal(p.stderr),
 		Color: !c.noColor && p.env.value("TERM") != "dumb",
@@ -48,8 +47,8 @@ func (a *answer) give(c *call, ended outcome) int {
 	a.journal.record(c, ended)
 	a.out.Notice = func(w errcodes.Warning) { a.journal.log(c).Warning(c.about(nil), w) }
 	err := response.Write(a.out, response.Response{
-		Data: ended.data, Text: c.textKey(), Warnings: c.warnings, Err: ended.err,
-		Operation: c.operation(), Command: a.command, Suffix: c.rootSuffix(),
+		Data: ended.data, Text: c.textKey(), Plain: plain(ended.data), Warnings: c.warnings, Err: ended.err,
+		Operation: c.operation(), Command: c.repeatable(), Suffix: c.rootSuffix(), Before: c.before,
 		Unbounded: c.full || c.cmd != nil && c.cmd.unbounded,
 	})
 	if err == nil {
@@ -83,10 +82,27 @@ func (c *call) textKey() string {
 	return c.cmd.text
 }
 
-// operation returns the command's words, "" for a line that names none.
+// plain returns the text that data has for logfmt alone, "" for none.
+func plain(data any) string {
+	if texts, ok := data.(interface{ plain() string }); ok {
+		return texts.plain()
+	}
+	return ""
+}
+
+// repeatable returns the whole line where it can be run again as it stands:
+// not when what it read is gone.
+func (c *call) repeatable() string {
+	if c.drained {
+		return ""
+	}
+	return c.line
+}
+
+// operation returns the command's words, or the word that names none.
 func (c *call) operation() string {
 	if c.cmd == nil {
-		return ""
+		return c.unknown
 	}
 	return c.cmd.name
 }

@@ -16,6 +16,7 @@ type line struct {
 	words   []string
 	flags   []given
 	problem *errcodes.Error // the first thing that is wrong with it
+	began   bool            // whether a word stood before that
 }
 
 // given is one flag as it stands on the line.
@@ -75,15 +76,13 @@ func (l *line) flag(args []string, arity map[string]bool) int {
 	return 0
 }
 
-// switched takes --debug=false and the like.
+// switched takes --debug=false and the like. What is neither on nor off is
+// kept as it is: a later one may count instead.
 func (l *line) switched(name, value string) {
-	on, err := strconv.ParseBool(value)
-	if err != nil {
-		l.wrong(usageError("--"+name+" is on or off and takes no such value: "+errcodes.Clip(value), "--"+name).
-			Having("allowed", []string{"true", "false"}))
-		return
+	if on, err := strconv.ParseBool(value); err == nil {
+		value = strconv.FormatBool(on)
 	}
-	l.flags = append(l.flags, given{name, strconv.FormatBool(on)})
+	l.flags = append(l.flags, given{name, value})
 }
 
 func (l *line) unknown(arg string, arity map[string]bool) {
@@ -106,7 +105,7 @@ func (l *line) checkText(arg string) {
 // wrong keeps the first problem: the ones behind it often follow from it.
 func (l *line) wrong(problem *errcodes.Error) {
 	if l.problem == nil {
-		l.problem = problem
+		l.problem, l.began = problem, len(l.words) > 0
 	}
 }
 
@@ -118,6 +117,42 @@ func (l *line) last(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// superseded reports whether the single-valued flag at position i does not
+// count, because it is given again later.
+func (l *line) superseded(i int) bool {
+	f := l.flags[i]
+	return slices.ContainsFunc(l.flags[i+1:], func(later given) bool {
+		return later.name == f.name || f.name == "format" && later.name == "json" && later.value == "true"
+	})
+}
+
+// counting returns the flags of the line without those that a later one of
+// the same name replaces.
+func (l *line) counting(cmd *command) []given {
+	specs := cmd.accepted()
+	var flags []given
+	for i, f := range l.flags {
+		if spec := find(specs, f.name); spec == nil || spec.repeat || !l.superseded(i) {
+			flags = append(flags, f)
+		}
+	}
+	return flags
+}
+
+// formatFlag returns the flag that chose the format, as it would be written
+// again, "" when none did.
+func (l *line) formatFlag() string {
+	for _, f := range slices.Backward(l.flags) {
+		switch {
+		case f.name == "json" && f.value == "true":
+			return "--json"
+		case f.name == "format" && f.value == l.format():
+			return "--format " + f.value
+		}
+	}
+	return ""
 }
 
 // format returns the last valid format on the line, "" when there is none.

@@ -26,7 +26,7 @@ func TestTakeApart(t *testing.T) {
 		{args: []string{"--title"}, problem: "--title needs a value"},
 		{args: []string{"--all", "x"}, words: []string{"x"}, flags: []given{{"all", "true"}}},
 		{args: []string{"--all=0"}, flags: []given{{"all", "false"}}},
-		{args: []string{"--all=no"}, problem: "--all is on or off and takes no such value: no"},
+		{args: []string{"--all=no"}, flags: []given{{"all", "no"}}},
 		{args: []string{"-h", "-"}, words: []string{"-"}, flags: []given{{"help", "true"}}},
 		{args: []string{"a", "--", "--title", "-h"}, words: []string{"a", "--title", "-h"}},
 		{args: []string{"--tag", "a", "--tag", "b"}, flags: []given{{"tag", "a"}, {"tag", "b"}}},

@@ -2,11 +2,8 @@ package command
 
 import (
 	"encoding/base64"
-	"os"
-	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/storage"
 	"github.com/leslie-sh/leslie/threads"
 )
@@ -38,7 +35,7 @@ var artifactGetCommand = &command{
 	name:      "artifact get",
 	summary:   "read an artifact",
 	args:      []argSpec{threadArg, pathArg},
-	flags:     []flagSpec{{name: "out", value: "F", summary: "the file to write it to, whole or not at all"}},
+	flags:     []flagSpec{{name: "out", value: "F", summary: "the file, device or pipe to write it to; a file whole or not at all"}},
 	unbounded: true,
 	data:      artifactData{},
 	run:       runArtifactGet,
@@ -159,6 +156,9 @@ func shapeOfArtifact(id string, a threads.Artifact) artifactShape {
 
 func runArtifactGet(c *call) (any, error) {
 	id, path, err := c.artifactOf()
+	if err == nil && c.given("out") {
+		err = checkOut(c.text("out"))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +172,10 @@ func runArtifactGet(c *call) (any, error) {
 	}
 	data := artifactData{artifactShape: shapeOfArtifact(id, artifact)}
 	if c.given("out") {
-		data.Out, err = writeOut(c.text("out"), content)
-		return data, err
+		if data.Out, err = c.writeOut(c.text("out"), content); err != nil {
+			return nil, err
+		}
+		return data, nil
 	}
 	text := string(content)
 	if !utf8.Valid(content) {
@@ -181,59 +183,4 @@ func runArtifactGet(c *call) (any, error) {
 	}
 	data.Content = &text
 	return data, nil
-}
-
-// writeOut writes content to the file called name, whole or not at all, and
-// returns its absolute path. Code: T503.
-func writeOut(name string, content []byte) (string, error) {
-	path, err := outPath(name)
-	if err != nil {
-		return "", err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".leslie-*")
-	if err != nil {
-		return "", cannotWrite(path, err)
-	}
-	_, err = file.Write(content)
-	for _, step := range []func() error{func() error { return file.Chmod(0o644) }, file.Sync, file.Close} {
-		if err == nil {
-			err = step()
-		}
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		file.Close()
-		os.Remove(file.Name())
-		return "", cannotWrite(path, err)
-	}
-	return path, nil
-}
-
-// outPath returns the absolute path of the file that is meant by name: the one
-// behind a link. What is no file, a device or a pipe, is refused, because the
-// rename would take its place.
-func outPath(name string) (string, error) {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		return "", cannotWrite(name, err)
-	}
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&os.ModeSymlink != 0 {
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			return "", cannotWrite(path, err)
-		}
-		path = real
-		info, err = os.Lstat(path)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		return "", errcodes.WriteFailed.With("path", errcodes.Clip(path), "reason", "it is not a regular file")
-	}
-	return path, nil
-}
-
-func cannotWrite(path string, err error) error {
-	return errcodes.WriteFailed.With("path", errcodes.Clip(path), "reason", cause(err)).Because(err)
 }

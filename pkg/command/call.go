@@ -2,7 +2,9 @@ package command
 
 import (
 	"context"
+	"errors"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -20,7 +22,7 @@ type call struct {
 	commands commands
 	env      environment
 	stdin    io.Reader
-	dir      string // the working directory
+	line     string // the whole line, quoted for a shell
 	emit     func(event any) error
 	options  storage.Options // of the process, for every store that is opened
 
@@ -28,6 +30,9 @@ type call struct {
 	store     *storage.Store
 	warnings  errcodes.Warnings
 	onAttempt func(retry.Attempt)
+
+	drained bool                   // whether what the call read cannot be read again
+	before  func(id string) string // the command that shows the page before an element, nil without pages
 
 	threadID    string // whom the call concerns, for the log
 	objectiveID string
@@ -53,7 +58,12 @@ func (c *call) open() error {
 	if c.store != nil {
 		return nil
 	}
-	root, err := findRoot(c.dir, c.globals.root)
+	root, err := c.findRoot()
+	if errors.Is(err, errForeign) {
+		// Its answer names the store, so that the same command meets it.
+		c.rootFlag = root
+		return errcodes.Of(err).Having("next", []string{c.line})
+	}
 	if err != nil {
 		return err
 	}
@@ -63,6 +73,27 @@ func (c *call) open() error {
 	}
 	c.root, c.store = root, store
 	return nil
+}
+
+// findRoot returns the directory that holds the store. Only here, and where a
+// store is made, the working directory has to be there.
+func (c *call) findRoot() (string, error) {
+	if filepath.IsAbs(c.globals.root) {
+		return findRoot("", c.globals.root)
+	}
+	dir, err := workingDirectory()
+	if err != nil {
+		return "", err
+	}
+	return findRoot(dir, c.globals.root)
+}
+
+func workingDirectory() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", errcodes.ReadFailed.With("path", ".", "reason", "the working directory: "+cause(err)).Because(err)
+	}
+	return dir, nil
 }
 
 func (c *call) storage() storage.Options {
@@ -98,11 +129,9 @@ func update[T any](c *call, reason string, change func(*storage.Tx) (T, error)) 
 	if err := c.open(); err != nil {
 		return result, written{}, err
 	}
-	actor, err := callerOf(c.as, c.env)
-	if err != nil {
-		return result, written{}, err
+	operation := storage.Operation{
+		Name: c.cmd.name, Operator: operatorOf(c.operator, c.stdin), Actor: callerOf(c.as, c.env), Reason: reason,
 	}
-	operation := storage.Operation{Name: c.cmd.name, Operator: operatorOf(c.operator, c.stdin), Actor: actor, Reason: reason}
 	commit, warnings, err := c.store.Update(c.ctx, operation, func(tx *storage.Tx) (err error) {
 		result, err = change(tx)
 		return err

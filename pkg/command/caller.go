@@ -14,13 +14,14 @@ import (
 const longestName = 120
 
 // checkCaller refuses a name that could not stand on one line of the log.
-func checkCaller(name string) error {
+// argument is the flag or the variable that it came from.
+func checkCaller(argument, name string) *errcodes.Error {
 	if len(name) > longestName {
-		return usageError("--as takes a name of at most "+strconv.Itoa(longestName)+" bytes", "--as")
+		return usageError(argument+" takes a name of at most "+strconv.Itoa(longestName)+" bytes", argument)
 	}
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || isBidi(r) {
-			return usageError("--as takes a name without control characters", "--as")
+			return usageError(argument+" takes a name without control characters", argument)
 		}
 	}
 	return nil
@@ -41,13 +42,13 @@ func systemUser(env environment) string {
 		lines := bufio.NewScanner(io.LimitReader(file, 1<<20))
 		for lines.Scan() {
 			fields := strings.Split(lines.Text(), ":")
-			if len(fields) > 2 && fields[2] == id && checkCaller(fields[0]) == nil {
+			if len(fields) > 2 && fields[2] == id && checkCaller("", fields[0]) == nil {
 				return fields[0]
 			}
 		}
 	}
 	for _, name := range []string{"USER", "LOGNAME"} {
-		if user := env.value(name); user != "" && badText(user) == "" && checkCaller(user) == nil {
+		if user := env.value(name); user != "" && badText(user) == "" && checkCaller("", user) == nil {
 			return user
 		}
 	}
@@ -83,12 +84,9 @@ func operatorOf(told string, stdin io.Reader) string {
 }
 
 // callerOf returns who calls, as told or else the user of the system.
-func callerOf(told string, env environment) (string, error) {
+func callerOf(told string, env environment) string {
 	if told == "" {
-		return systemUser(env), nil
+		return systemUser(env)
 	}
-	if err := checkCaller(told); err != nil {
-		return "", errcodes.Of(err)
-	}
-	return told, nil
+	return told
 }

@@ -66,11 +66,12 @@ func (p *process) run() int {
 	l := takeApart(p.args, p.commands.arity())
 	in, problem := parse(p.commands, l)
 	if problem == nil {
-		problem = checkEnvironment(p.env, l)
+		problem = checkEnvironment(p.env, l, in.cmd)
 	}
+	globals := globalsOf(l, in.cmd, p.env)
 	c := &call{
-		input: in, globals: globalsOf(l, in.cmd, p.env),
-		commands: p.commands, env: p.env, stdin: p.stdin, options: p.storage,
+		input: in, globals: globals,
+		commands: p.commands, env: p.env, stdin: p.stdin, options: p.storage, line: commandText(p.args),
 	}
 	a := p.answer(l, c)
 	c.emit = a.event
@@ -80,7 +81,7 @@ func (p *process) run() int {
 	}
 	ended := p.serve(c)
 	if ended.abandoned {
-		c = &call{input: in, globals: c.globals, commands: p.commands, env: p.env}
+		c = &call{input: in, globals: globals, commands: p.commands, env: p.env, line: c.line}
 	}
 	return a.give(c, ended)
 }
@@ -118,11 +119,6 @@ func guarded(c *call) (ended outcome) {
 			ended = outcome{err: failed, stack: debug.Stack()}
 		}
 	}()
-	dir, err := os.Getwd()
-	if err != nil && c.globals.root == "" {
-		return outcome{err: errcodes.ReadFailed.With("path", ".", "reason", cause(err)).Because(err)}
-	}
-	c.dir = dir
 	data, err := c.cmd.run(c)
 	if err != nil {
 		return outcome{err: err}

@@ -30,7 +30,7 @@ func TestOneResponseOnEveryPath(t *testing.T) {
 		{"T903", 93, []string{"spawn", "--intent", "x\xff"}},
 		{"T903", 93, []string{"spawn", "--intent", "x", "--title", "a\x1b[2J"}},
 		{"T903", 93, []string{"list", "--limit", "-1"}},
-		{"T903", 93, []string{"list", "--limit", "1001"}},
+		{"T903", 93, []string{"list", "--limit", "1000001"}},
 		{"T903", 93, []string{"list", "--limit", "1e3"}},
 		{"T903", 93, []string{"list", "--status", "aktive"}},
 		{"T903", 93, []string{"list", "--intent", "x"}},

@@ -11,13 +11,12 @@ import (
 )
 
 var contextCommand = &command{
-	name:      "context",
-	summary:   "the brief to put before a prompt",
-	args:      []argSpec{threadArg},
-	text:      "context",
-	data:      contextData{},
-	unbounded: true,
-	run:       runContext,
+	name:    "context",
+	summary: "the brief to put before a prompt",
+	args:    []argSpec{threadArg},
+	text:    "context",
+	data:    contextData{},
+	run:     runContext,
 }
 
 type contextData struct {

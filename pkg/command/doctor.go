@@ -61,11 +61,7 @@ func examineStore(c *call) (doctor.Report, error) {
 }
 
 func repairStore(c *call, report doctor.Report) (doctorData, error) {
-	actor, err := callerOf(c.as, c.env)
-	if err != nil {
-		return doctorData{}, err
-	}
-	op := storage.Operation{Name: "doctor", Operator: operatorOf(c.operator, c.stdin), Actor: actor}
+	op := storage.Operation{Name: "doctor", Operator: operatorOf(c.operator, c.stdin), Actor: callerOf(c.as, c.env)}
 	done, warnings, err := doctor.Repair(c.ctx, c.store, op, report, examined...)
 	c.warnings.Add(warnings...)
 	return doctorData{

@@ -19,7 +19,7 @@ var globalFlags = []flagSpec{
 	{name: "full", kind: boolean, summary: "leave nothing out of a long answer"},
 	{name: "root", value: "DIR", summary: "the directory that holds .leslie", env: "LESLIE_ROOT"},
 	{name: "thread", value: "ID", kind: ident, summary: "the thread that is meant where none is named", env: "LESLIE_THREAD"},
-	{name: "as", value: "NAME", summary: "who calls", env: "LESLIE_AS"},
+	{name: "as", value: "NAME", kind: caller, summary: "who calls", env: "LESLIE_AS"},
 	{name: "token", value: "N", kind: number, min: 0, max: 1<<63 - 1, summary: "the token of a claim", env: "LESLIE_TOKEN"},
 	{name: "operator", kind: choice, allowed: []string{"user", "agent", "system"}, summary: "what kind of caller", env: "LESLIE_OPERATOR"},
 	{name: "debug", kind: boolean, summary: "tell on stderr what is done", env: "LESLIE_DEBUG"},
@@ -64,6 +64,7 @@ type globals struct {
 	full, debug, noColor, dryRun bool
 	root                         string
 	rootFlag                     string // --root as it was given on the line
+	formatFlag                   string // the flag of the format as it was given on the line
 	thread, as, operator         string
 	token                        int64
 	attempts                     int
@@ -82,6 +83,7 @@ func globalsOf(l line, cmd *command, env environment) globals {
 		thread:  from("thread"), as: from("as"), operator: from("operator"),
 	}
 	g.rootFlag, _ = l.last("root")
+	g.formatFlag = l.formatFlag()
 	g.token, _ = strconv.ParseInt(from("token"), 10, 64)
 	g.attempts, _ = strconv.Atoi(from("retry-attempts"))
 	return g

@@ -22,14 +22,20 @@ var graphCommand = &command{
 	run:  runGraph,
 }
 
+// graphData is a graph as a drawing, or, where it is asked for as JSON, as
+// lists of what it consists of. logfmt then prints those as a text of JSON.
 type graphData struct {
-	Graph string      `json:"graph"`
+	Graph string      `json:"graph,omitempty"`
 	As    string      `json:"as"`
-	Nodes []graphNode `json:"nodes"`
-	Edges []graphEdge `json:"edges"`
-	Count int         `json:"count"`
+	Nodes []graphNode `json:"nodes,omitzero"`
+	Edges []graphEdge `json:"edges,omitzero"`
+	Count int         `json:"count"` // of nodes
 	Next  string      `json:"next,omitempty"`
+
+	text string
 }
+
+func (d graphData) plain() string { return d.text }
 
 type graphNode struct {
 	ID     string `json:"id"`
@@ -69,8 +75,7 @@ func runGraph(c *call) (any, error) {
 	if c.given("as") {
 		data.As = c.text("as")
 	}
-	data.Graph, err = draw(data)
-	return data, err
+	return drawn(data)
 }
 
 // add takes up a thread with the edges that begin at it.
@@ -86,16 +91,20 @@ func (d *graphData) add(r storage.Reader, t treeThread) error {
 	return err
 }
 
-func draw(d graphData) (string, error) {
+// drawn returns d with its drawing in place of the lists, but for JSON.
+func drawn(d graphData) (graphData, error) {
 	switch d.As {
-	case "mermaid":
-		return mermaid(d), nil
 	case "json":
 		text, err := json.Marshal(map[string]any{"nodes": d.Nodes, "edges": d.Edges})
-		return string(text) + "\n", err
+		d.text = string(text) + "\n"
+		return d, err
+	case "mermaid":
+		d.Graph = mermaid(d)
 	default:
-		return dot(d), nil
+		d.Graph = dot(d)
 	}
+	d.Nodes, d.Edges = nil, nil
+	return d, nil
 }
 
 func dot(d graphData) string {

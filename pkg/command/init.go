@@ -1,7 +1,6 @@
 package command
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -23,17 +22,9 @@ type initData struct {
 }
 
 func runInit(c *call) (any, error) {
-	root := c.dir
-	if c.globals.root != "" {
-		root = c.globals.root
-	}
-	root, err := filepath.Abs(root)
+	root, err := c.newRoot()
 	if err != nil {
-		return nil, errcodes.WriteFailed.With("path", c.globals.root, "reason", err.Error()).Because(err)
-	}
-	info, err := os.Stat(root)
-	if err != nil || !info.IsDir() {
-		return nil, errcodes.WriteFailed.With("path", errcodes.Clip(root), "reason", "it is not a directory")
+		return nil, err
 	}
 	if hasStore(root) {
 		if err := checkStore(root, false); err != nil {
@@ -48,4 +39,21 @@ func runInit(c *call) (any, error) {
 		return nil, err
 	}
 	return initData{Root: root, Created: created}, nil
+}
+
+// newRoot returns the absolute path of the directory that is to hold a store:
+// the named one, else the working directory. T503 when it is none.
+func (c *call) newRoot() (string, error) {
+	root := c.globals.root
+	if !filepath.IsAbs(root) {
+		dir, err := workingDirectory()
+		if err != nil {
+			return "", err
+		}
+		root = filepath.Join(dir, root)
+	}
+	if hint, reason := notDirectory(root); reason != "" {
+		return "", errcodes.WriteFailed.With("path", errcodes.Clip(root), "reason", reason, "hint", hint)
+	}
+	return filepath.Clean(root), nil
 }

@@ -36,10 +36,7 @@ func runInject(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	by, err := callerOf(c.as, c.env)
-	if err != nil {
-		return nil, err
-	}
+	by := callerOf(c.as, c.env)
 	done, durable, err := update(c, "", func(tx *storage.Tx) (injected, error) {
 		i, t, err := threads.Inject(tx, threads.Injection{ThreadID: target, Type: c.text("type"), Content: c.text("content"), By: by})
 		return injected{i, t}, err

@@ -14,62 +14,69 @@ import (
 const mostContent = 256 << 20
 
 // content reads an artifact from the file called name, or from stdin when
-// there is none. Reading ends when the context does, also where the other
-// end of a pipe stays silent or is not there. Codes: T506, T903, T904.
+// there is none. Opening and reading end when the context does, also where
+// the other end of a pipe stays silent. Codes: T506, T903, T904.
 func (c *call) content(name string) ([]byte, error) {
 	if name == "" || name == "-" {
-		return readAll(c.ctx, "stdin", func() (io.ReadCloser, error) { return io.NopCloser(c.stdin), nil })
+		c.drained = true
+		return readAll(c.ctx, c.stdin, "stdin")
 	}
-	return readAll(c.ctx, name, func() (io.ReadCloser, error) { return openContent(name) })
-}
-
-func openContent(name string) (io.ReadCloser, error) {
-	file, err := os.Open(name)
+	file, err := await(c.ctx, func() (*os.File, error) { return os.Open(name) })
+	if errors.Is(err, errcodes.Interrupted) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
-	if info, err := file.Stat(); err == nil && info.IsDir() {
-		file.Close()
+	defer file.Close()
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
 		return nil, errcodes.ReadFailed.With("path", errcodes.Clip(name), "reason", "it is a directory")
 	}
-	return file, nil
+	c.drained = err != nil || !info.Mode().IsRegular()
+	return readAll(c.ctx, file, name)
 }
 
-// readAll opens and reads in a goroutine of its own, because neither can be
-// interrupted: when ctx ends first, the goroutine is left to the end of the
-// process.
-func readAll(ctx context.Context, name string, open func() (io.ReadCloser, error)) ([]byte, error) {
+// readAll reads in to its end; name is what a failure calls it.
+func readAll(ctx context.Context, in io.Reader, name string) ([]byte, error) {
+	content, err := await(ctx, func() ([]byte, error) {
+		var into bytes.Buffer
+		_, err := into.ReadFrom(io.LimitReader(in, mostContent+1))
+		return into.Bytes(), err
+	})
+	switch {
+	case errors.Is(err, errcodes.Interrupted):
+		return nil, err
+	case err != nil:
+		return nil, unreadable(name, err)
+	case len(content) > mostContent:
+		return nil, usageError("an artifact has at most 256 MiB", errcodes.Clip(name))
+	default:
+		return content, nil
+	}
+}
+
+// await does something in a goroutine of its own, because neither the opening
+// nor the reading nor the writing of a file can be interrupted: when ctx ends
+// first, its cause (T904) is the error, and the goroutine is left to the end
+// of the process.
+func await[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
-		content []byte
-		err     error
+		result T
+		err    error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		content, err := readBounded(name, open)
-		done <- outcome{content, err}
+		result, err := do()
+		done <- outcome{result, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case read := <-done:
-		return read.content, read.err
+		var none T
+		return none, context.Cause(ctx)
+	case ended := <-done:
+		return ended.result, ended.err
 	}
-}
-
-func readBounded(name string, open func() (io.ReadCloser, error)) ([]byte, error) {
-	in, err := open()
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	var into bytes.Buffer
-	if _, err := into.ReadFrom(io.LimitReader(in, mostContent+1)); err != nil {
-		return nil, unreadable(name, err)
-	}
-	if into.Len() > mostContent {
-		return nil, usageError("an artifact has at most 256 MiB", errcodes.Clip(name))
-	}
-	return into.Bytes(), nil
 }
 
 func unreadable(name string, err error) error {

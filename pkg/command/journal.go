@@ -74,8 +74,7 @@ func withStack(ended outcome) error {
 func (j *journal) log(c *call) *logging.Log {
 	root := c.root
 	if root == "" {
-		dir, _ := filepath.Abs(".")
-		found, err := findRoot(dir, c.globals.root)
+		found, err := c.findRoot()
 		if err != nil {
 			return &logging.Log{}
 		}

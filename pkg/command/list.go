@@ -49,6 +49,9 @@ func runList(c *call) (any, error) {
 		Limit: c.number("limit", usualLimit), Before: c.text("before"),
 	}
 	return view(c, func(v *storage.View) (listData, error) {
+		if err := checkFilter(v, filter); err != nil {
+			return listData{}, err
+		}
 		page, err := threads.List(v, filter)
 		if err != nil {
 			return listData{}, err
@@ -61,11 +64,27 @@ func runList(c *call) (any, error) {
 			}
 			data.Threads = append(data.Threads, shape)
 		}
-		if page.More && len(page.Threads) > 0 {
-			data.Next = c.commandLine(append(c.words("before"), "--before", page.Threads[0].ID)...)
+		if len(data.Threads) > 0 {
+			data.Next = c.older(page.More, data.Threads[0].ID)
 		}
 		return data, nil
 	})
+}
+
+// checkFilter refuses an objective or a parent that does not exist: a list
+// without threads would hide the slip. T101, T601.
+func checkFilter(r storage.Reader, f threads.Filter) error {
+	if f.ObjectiveID != "" {
+		if _, err := threads.FindObjective(r, f.ObjectiveID); err != nil {
+			return err
+		}
+	}
+	if f.ParentID != "" {
+		if _, err := threads.Find(r, f.ParentID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // words returns the command with its arguments and the flags of its own that

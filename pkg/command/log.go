@@ -13,6 +13,7 @@ var logCommand = &command{
 		{name: "of", value: "ID", kind: ident, summary: "only what touched this thread, objective or reference"},
 		{name: "since", value: "OP", kind: ident, summary: "only what came after this operation"},
 		limitFlag,
+		{name: "before", value: "OP", kind: ident, summary: "only what came before this operation"},
 	},
 	data: logData{},
 	run:  runLog,
@@ -41,17 +42,20 @@ func runLog(c *call) (any, error) {
 		return nil, err
 	}
 	limit := c.number("limit", usualLimit)
-	logged, more, warnings, err := c.store.Operations(storage.Query{Since: c.text("since"), Of: c.text("of"), Limit: limit})
+	logged, more, warnings, err := c.store.Operations(storage.Query{Since: c.text("since"), Before: c.text("before"), Of: c.text("of"), Limit: limit})
 	c.warnings.Add(warnings...)
 	if err != nil {
 		return nil, err
 	}
-	data := logData{Operations: make([]operationShape, 0, len(logged)), Count: len(logged), Next: c.wider(more, limit)}
+	data := logData{Operations: make([]operationShape, 0, len(logged)), Count: len(logged)}
 	for _, op := range logged {
 		data.Operations = append(data.Operations, operationShape{
 			OperationID: op.OperationID, Seq: op.Seq, Time: op.Time, Operation: op.Operation, Operator: op.Operator,
 			Actor: op.Actor, Reason: op.Reason, Keys: op.Keys, Paths: op.Paths,
 		})
+	}
+	if len(logged) > 0 {
+		data.Next = c.older(more, logged[0].OperationID)
 	}
 	return data, nil
 }

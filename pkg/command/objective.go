@@ -24,7 +24,7 @@ var objectiveCreateCommand = &command{
 var objectiveListCommand = &command{
 	name:    "objective list",
 	summary: "show the objectives",
-	flags:   []flagSpec{limitFlag},
+	flags:   []flagSpec{limitFlag, {name: "before", value: "ID", kind: ident, summary: "only those changed earlier than this one"}},
 	data:    objectivesData{},
 	run:     runObjectiveList,
 }
@@ -48,7 +48,10 @@ var objectiveCompleteCommand = &command{
 }
 
 // limitFlag bounds a list.
-var limitFlag = flagSpec{name: "limit", value: "N", kind: number, min: 1, max: 1000, summary: "how many at most (50)"}
+var limitFlag = flagSpec{name: "limit", value: "N", kind: number, min: 1, max: mostElements, summary: "how many at most (50)"}
+
+// mostElements is how many elements --limit may ask for.
+const mostElements = 1_000_000
 
 // usualLimit is how many elements a list has where --limit does not say.
 const usualLimit = 50
@@ -111,12 +114,14 @@ func objectiveAnswer(o threads.Objective, durable written) objectiveData {
 func runObjectiveList(c *call) (any, error) {
 	limit := c.number("limit", usualLimit)
 	return view(c, func(v *storage.View) (objectivesData, error) {
-		objectives, more, err := threads.Objectives(v, limit)
+		objectives, more, err := threads.Objectives(v, limit, c.text("before"))
 		data := objectivesData{Objectives: make([]objectiveShape, 0, len(objectives)), Count: len(objectives)}
 		for _, o := range objectives {
 			data.Objectives = append(data.Objectives, shapeOfObjective(o))
 		}
-		data.Next = c.wider(more, limit)
+		if len(objectives) > 0 {
+			data.Next = c.older(more, objectives[0].ID)
+		}
 		return data, err
 	})
 }
@@ -148,7 +153,7 @@ func runObjectiveStatus(c *call) (any, error) {
 		shape.ThreadIDs = append([]string{}, members[:min(limit, len(members))]...)
 		data := objectiveStatusData{Objective: shape}
 		if len(members) > limit {
-			data.Next = c.commandLine("list", "--all", "--objective", id)
+			data.Next = c.page("list", "--all", "--objective", id)
 		}
 		return data, nil
 	})

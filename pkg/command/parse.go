@@ -14,9 +14,10 @@ import (
 // input is what a command was given: its flags as the parser read them, and
 // its arguments.
 type input struct {
-	flags *cli.Context
-	cmd   *command
-	args  []string
+	flags   *cli.Context
+	cmd     *command
+	unknown string // the first word of the line, where it names no command
+	args    []string
 }
 
 // text returns the value of a flag, "" where it was not given.
@@ -55,11 +56,14 @@ func parse(cs commands, l line) (input, *errcodes.Error) {
 		cmd = cs.named("help")
 	}
 	in := input{cmd: cmd, args: args}
+	// A flag that nobody knows may take a value: what follows it need not be
+	// a command. What stands before it is meant as one.
+	if cmd == nil && (l.problem == nil || l.began) {
+		in.unknown = errcodes.Clip(visible(l.words[0]))
+		return in, withUsage(unknownCommand(cs, l.words[0]), cs, in)
+	}
 	if l.problem != nil {
 		return in, withUsage(l.problem, cs, in)
-	}
-	if cmd == nil {
-		return in, withUsage(unknownCommand(cs, l.words[0]), cs, in)
 	}
 	if help, _ := l.last("help"); help == "true" && len(l.words) > 0 {
 		in = input{cmd: cs.named("help"), args: strings.Fields(cmd.name)}
@@ -71,7 +75,7 @@ func parse(cs commands, l line) (input, *errcodes.Error) {
 		}
 	}
 	var err error
-	if in.flags, err = readFlags(in.cmd, l.flags); err != nil {
+	if in.flags, err = readFlags(in.cmd, l.counting(in.cmd)); err != nil {
 		return in, withUsage(usageError(errcodes.Clip(err.Error()), ""), cs, in)
 	}
 	return in, nil

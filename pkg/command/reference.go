@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/leslie-sh/leslie/refs"
 	"github.com/leslie-sh/leslie/storage"
+	"github.com/leslie-sh/leslie/threads"
 )
 
 var referenceCommand = &command{
@@ -144,7 +145,8 @@ func runReferenceList(c *call) (any, error) {
 	})
 }
 
-// references returns those of one thread in both directions, or all.
+// references returns those of one thread in both directions, or all. T101
+// where there is neither a reference of it nor the thread.
 func references(r storage.Reader, id string, limit int) ([]refs.Reference, bool, error) {
 	if id == "" {
 		return refs.All(r, limit)
@@ -155,6 +157,9 @@ func references(r storage.Reader, id string, limit int) ([]refs.Reference, bool,
 	}
 	to, err := refs.To(r, id)
 	both := append(from, to...)
+	if err == nil && len(both) == 0 {
+		_, err = threads.Find(r, id)
+	}
 	return both[:min(limit, len(both))], len(both) > limit, err
 }
 

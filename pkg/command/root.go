@@ -1,6 +1,8 @@
 package command
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,12 +17,16 @@ const storeName = ".leslie"
 // findRoot returns the absolute path of the directory that holds the store:
 // the named one; else the nearest parent of dir that has one; else, in a
 // linked git worktree, that of the main worktree. T504 when there is none,
-// T503 when what is there may not be used.
+// T503 when what is there may not be used: with errForeign as its cause, and
+// the directory, when naming it would be enough.
 func findRoot(dir, named string) (string, error) {
 	if named != "" {
 		root, err := filepath.Abs(named)
 		if err != nil {
 			return "", errcodes.NoStore.With("path", errcodes.Clip(named)).Because(err)
+		}
+		if hint, reason := notDirectory(root); reason != "" {
+			return "", errcodes.NoStore.With("path", errcodes.Clip(root), "hint", hint, "next", []string{})
 		}
 		if !hasStore(root) {
 			return "", errcodes.NoStore.With("path", errcodes.Clip(root))
@@ -36,6 +42,22 @@ func findRoot(dir, named string) (string, error) {
 		}
 	}
 	return "", errcodes.NoStore.With("path", errcodes.Clip(dir))
+}
+
+// notDirectory says why root cannot hold a store and what to do about it;
+// both are "" when it is a directory.
+func notDirectory(root string) (hint, reason string) {
+	info, err := os.Stat(root)
+	switch named := "The directory " + errcodes.Clip(root); {
+	case errors.Is(err, fs.ErrNotExist):
+		return named + " does not exist: make it first, or name another", "no such directory"
+	case err != nil:
+		return named + " cannot be reached: name another, or correct its permissions", cause(err)
+	case !info.IsDir():
+		return errcodes.Clip(root) + " is not a directory: name one", "it is not a directory"
+	default:
+		return "", ""
+	}
 }
 
 func hasStore(root string) bool {
@@ -57,6 +79,9 @@ func nearestStore(dir string) string {
 	}
 }
 
+// errForeign is the cause where a store belongs to another user.
+var errForeign = errors.New("the store of another user")
+
 // checkStore refuses a store that is no real directory, and, unless it was
 // named, one of another user: whoever can write above a working directory
 // could otherwise plant one there.
@@ -71,7 +96,8 @@ func checkStore(root string, ownedOnly bool) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ownedOnly && ok && int(stat.Uid) != os.Getuid() {
-		return errcodes.WriteFailed.With("path", path, "reason", "it belongs to another user; name it with --root "+errcodes.Quote(root)+" to use it")
+		return errcodes.WriteFailed.With("path", path, "reason", "it belongs to another user",
+			"hint", "Name it with --root "+errcodes.Quote(root)+" to use it all the same").Because(errForeign)
 	}
 	return nil
 }

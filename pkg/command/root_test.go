@@ -84,7 +84,7 @@ func TestForeignStoreHasToBeNamed(t *testing.T) {
 	if err := os.Chown(filepath.Join(at, "a", ".leslie"), 12345, 12345); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := findRoot(filepath.Join(at, "a"), ""); !errors.Is(err, errcodes.WriteFailed) {
+	if _, err := findRoot(filepath.Join(at, "a"), ""); !errors.Is(err, errcodes.WriteFailed) || !errors.Is(err, errForeign) {
 		t.Error(err)
 	}
 	if _, err := findRoot(at, filepath.Join(at, "a")); err != nil {

@@ -85,13 +85,12 @@ func spawnOptions(c *call) (threads.Spawn, error) {
 	if parent == "" {
 		parent = c.thread
 	}
-	actor, err := callerOf(c.as, c.env)
 	return threads.Spawn{
 		ID: c.text("id"), Title: c.text("title"), Intent: c.text("intent"),
 		ObjectiveID: c.text("objective"), DefaultObjective: c.env.value("LESLIE_OBJECTIVE"),
 		ParentID: parent, Inherit: c.text("inherit"), Scopes: c.list("scope"), Tags: c.list("tag"),
-		Executor: c.text("executor"), Actor: actor,
-	}, err
+		Executor: c.text("executor"), Actor: callerOf(c.as, c.env),
+	}, nil
 }
 
 // spawnAll makes the threads and their references in one transaction.

@@ -14,6 +14,7 @@ const (
 	number              // an integer within min and max
 	choice              // one of allowed
 	ident               // an id: [A-Za-z0-9][A-Za-z0-9_-]{0,63}
+	caller              // the name of who calls
 )
 
 // flagSpec describes one flag of a command.

@@ -88,10 +88,34 @@ func (c *call) rootSuffix() string {
 	return " --root " + errcodes.Quote(c.rootFlag)
 }
 
-// wider returns the same command with a greater limit, when more is there.
-func (c *call) wider(more bool, limit int) string {
-	if !more || limit >= 1000 {
+// page returns the command of another page of this list: in the same format,
+// and as full.
+func (c *call) page(words ...string) string {
+	line := c.commandLine(words...)
+	if c.full {
+		line += " --full"
+	}
+	if c.formatFlag != "" {
+		line += " " + c.formatFlag
+	}
+	return line
+}
+
+// older returns the command for the page before the element called id, when
+// there is one. The answer may begin later than this call makes it begin, and
+// needs to know how that command is written.
+func (c *call) older(more bool, id string) string {
+	c.before = func(id string) string { return c.page(append(c.words("before"), "--before", id)...) }
+	if !more || id == "" {
 		return ""
 	}
-	return c.commandLine(append(c.words("limit"), "--limit", strconv.Itoa(min(1000, 4*limit)))...)
+	return c.before(id)
+}
+
+// wider returns the same command with a greater limit, when more is there.
+func (c *call) wider(more bool, limit int) string {
+	if !more || limit >= mostElements {
+		return ""
+	}
+	return c.page(append(c.words("limit"), "--limit", strconv.Itoa(min(mostElements, 4*limit)))...)
 }

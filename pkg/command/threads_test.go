@@ -236,7 +236,7 @@ func TestTreeAndGraph(t *testing.T) {
 	if got := m.run("tree", "thread-b").stdout; got != "thread-b [active] work\n  thread-c [active] work\n" {
 		t.Errorf("tree thread-b:\n%s", got)
 	}
-	if data := m.ok("tree", a, "--limit", "2"); data["count"] != 2.0 || data["next"] != "leslie tree thread-a --limit 8" {
+	if data := m.ok("tree", a, "--limit", "2"); data["count"] != 2.0 || data["next"] != "leslie tree thread-a --limit 8 --json" {
 		t.Error(data)
 	}
 	m.fails("T101", 11, "tree", "nobody")
@@ -267,7 +267,7 @@ func TestEverythingIsLogged(t *testing.T) {
 	if data := m.ok("logs", "--of", a); data["count"] != 2.0 {
 		t.Error(data)
 	}
-	if data := m.ok("logs", "--limit", "1"); data["count"] != 1.0 || data["next"] != "leslie logs --limit 4" {
+	if data := m.ok("logs", "--limit", "1"); data["count"] != 1.0 || data["next"] != "leslie logs --limit 4 --json" {
 		t.Error(data)
 	}
 }

@@ -24,20 +24,26 @@ func unknownWord(what, word string, known []string) *errcodes.Error {
 	return usageError(problem, word).Having("nearest", near)
 }
 
-// nearest returns the known word that word was probably meant to be, or "".
-// A word that begins a known one counts as near it.
+// nearest returns the known word that word was probably meant to be, or "": one
+// that differs in at most a third of its letters, and in more than one only
+// where both begin alike. A word that begins a known one counts as near it.
 func nearest(word string, known []string) string {
-	best, least := "", 2+len(word)/3
+	letters := strings.TrimLeft(word, "-")
+	best, least := "", 1+max(1, len(letters)/3)
 	for _, candidate := range known {
 		d := distance(word, candidate)
-		if len(strings.Trim(word, "-")) > 2 && strings.HasPrefix(candidate, word) {
+		if len(letters) > 2 && strings.HasPrefix(candidate, word) {
 			d = 1
 		}
-		if d < least {
+		if d < least && (d <= 1 || initial(word) == initial(candidate)) {
 			best, least = candidate, d
 		}
 	}
 	return best
+}
+
+func initial(word string) byte {
+	return (strings.TrimLeft(word, "-") + " ")[0]
 }
 
 // distance counts the letters to insert, remove, replace or swap with their

@@ -22,10 +22,10 @@ func checkGroup(cs commands, in input, _ line) *errcodes.Error {
 }
 
 // checkFlags refuses flags that the command does not take and values that
-// are not what the flag needs.
+// are not what the flag needs, where they count.
 func checkFlags(_ commands, in input, l line) *errcodes.Error {
 	specs := in.cmd.accepted()
-	for _, g := range l.flags {
+	for i, g := range l.flags {
 		spec := find(specs, g.name)
 		if spec == nil {
 			names := make([]string, 0, len(specs))
@@ -33,6 +33,9 @@ func checkFlags(_ commands, in input, l line) *errcodes.Error {
 				names = append(names, "--"+f.name)
 			}
 			return unknownWord("flag of "+in.cmd.name, "--"+g.name, names)
+		}
+		if !spec.repeat && l.superseded(i) {
+			continue
 		}
 		if err := checkValue("--"+g.name, g.value, spec); err != nil {
 			return err
@@ -95,24 +98,40 @@ func checkArgs(cs commands, in input, _ line) *errcodes.Error {
 }
 
 // checkEnvironment refuses variables that say something leslie cannot take,
-// where the line does not say it instead.
-func checkEnvironment(env environment, l line) *errcodes.Error {
+// where the line does not say it instead. Only the caller can repair that:
+// whatever command is named next would fail in the same way.
+func checkEnvironment(env environment, l line, cmd *command) *errcodes.Error {
 	for _, f := range environmentFlags {
 		value := env.value(f.env)
-		if value == "" {
+		if value == "" || saidInstead(f, l, cmd) {
 			continue
 		}
-		if _, onLine := l.last(f.name); onLine || f.name == "format" && l.format() != "" {
-			continue
-		}
+		err := checkValue(f.env, value, &f)
 		if problem := badText(value); problem != "" {
-			return usageError(f.env+" "+problem, f.env)
+			err = usageError(f.env+" "+problem, f.env)
 		}
-		if err := checkValue(f.env, value, &f); err != nil {
-			return err
+		if err == nil {
+			continue
 		}
+		hint := "Unset or correct the variable " + f.env
+		if len(f.allowed) > 0 {
+			hint += " (allowed: " + strings.Join(f.allowed, ", ") + ")"
+		}
+		return err.Having("hint", hint, "next", []string{})
 	}
 	return nil
+}
+
+// saidInstead reports whether the line has the flag that f stands in for. A
+// command's own flag of that name is another one.
+func saidInstead(f flagSpec, l line, cmd *command) bool {
+	if cmd != nil {
+		if own := cmd.own(f.name); own != nil && own.env != f.env {
+			return false
+		}
+	}
+	_, onLine := l.last(f.name)
+	return onLine || f.name == "format" && l.format() != ""
 }
 
 // checkValue refuses a value that is not what spec needs. name is what the
@@ -130,6 +149,8 @@ func checkValue(name, value string, spec *flagSpec) *errcodes.Error {
 		if _, err := strconv.ParseBool(value); err != nil {
 			return checkChoice(name, value, []string{"0", "1", "false", "true"})
 		}
+	case caller:
+		return checkCaller(name, value)
 	case ident:
 		if err := threads.CheckID(value); err != nil {
 			return errcodes.Of(err).Having("argument", name)

@@ -91,9 +91,9 @@ func (r *reduction) pointTo(scope *node) {
 	next := scope.member("next")
 	switch {
 	case scope == r.data && (next == nil || next.isText()):
-		r.next = r.following(next.text())
-		if r.next != "" {
-			scope.put("next", *textNode(r.next))
+		if following := r.following(next.text()); following != next.text() {
+			r.next = following
+			scope.put("next", *textNode(following))
 		}
 	case r.full == "":
 	case scope == r.details && next == nil:
@@ -123,6 +123,6 @@ func (r *reduction) pointer(n *node) bool {
 	if n.name != "next" {
 		return false
 	}
-	made := func(n *node) bool { return n.isText() && (n.text() == r.full || n.text() == r.next) }
+	made := func(n *node) bool { return n.text() != "" && (n.text() == r.full || n.text() == r.next) }
 	return made(n) || len(n.kids) == 1 && made(n.kids[0])
 }
