@@ -108,5 +108,9 @@ func circle(from, target string, back []edge) *errcodes.Error {
 		path = append(path, e.to)
 		references = append(references, e.id)
 	}
-	return errcodes.CircularReference.With("path", path, "references", references)
+	refused := errcodes.CircularReference.With("path", path, "references", references)
+	if len(back) == 0 {
+		return refused.Having("hint", "A thread cannot refer to itself: name another target")
+	}
+	return refused
 }

@@ -125,7 +125,7 @@ func (s *Store) backward(warnings *errcodes.Warnings) iter.Seq2[opLine, error] {
 			}
 			for _, f := range log.faults {
 				if !f.isTorn {
-					warnings.Add(logDamage(generationPath(number), f, "the lines around it"))
+					warnings.Add(logDamage(generationPath(number), f, statePath+", which has its effect; the operation itself cannot be listed"))
 				}
 			}
 			for _, line := range slices.Backward(log.lines) {

@@ -17,22 +17,10 @@ func (s *Store) Repair(ctx context.Context, op Operation) (Commit, errcodes.Warn
 		return Commit{}, nil, err
 	}
 	defer held.release()
-	commit, warnings, err := s.mend(op)
-	if err != nil {
-		return commit, warnings, err
-	}
-	if _, err := readFrameAt(s, backupPath); err == nil {
-		return commit, warnings, nil
-	}
-	commit, _, err = s.mend(op)
-	return commit, warnings, err
-}
-
-// mend commits an operation that writes every file anew.
-func (s *Store) mend(op Operation) (Commit, errcodes.Warnings, error) {
+	id := "op-" + s.options.NewID()
 	st, err := s.loadWhole()
 	if errors.Is(err, errcodes.StoreCorrupted) {
-		st, err = s.salvage("op-" + s.options.NewID())
+		st, err = s.salvage(id)
 	}
 	if err != nil {
 		return Commit{}, nil, err
@@ -40,7 +28,7 @@ func (s *Store) mend(op Operation) (Commit, errcodes.Warnings, error) {
 	st.stale = true
 	st.checkpoint = st.checkpoint || !s.logWhole()
 	tx := newTx(s, st, op)
-	tx.forced = true
+	tx.id, tx.forced = id, true
 	defer tx.close()
 	commit, err := s.commit(tx)
 	return commit, tx.allWarnings(), err

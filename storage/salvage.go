@@ -21,7 +21,7 @@ func (s *Store) salvage(name string) (*state, error) {
 	if err := r.readLog(); err != nil {
 		return nil, err
 	}
-	st := &state{overlay: map[string]body{}, small: true, stale: true, keepBackup: true, checkpoint: true}
+	st := &state{overlay: map[string]body{}, small: true, stale: true, keepBackup: true, dropBackup: true, checkpoint: true}
 	newest, read := map[string]int64{}, map[int64]bool{}
 	take := func(key string, text body, seq int64) {
 		if seq >= newest[key] && validKey(key) {

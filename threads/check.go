@@ -241,19 +241,30 @@ func (c *checking) checkFiles(check *storage.Check) error {
 	for _, name := range names {
 		check.Count++
 		at := "threads/" + name
-		root, err := objects.OpenTree(c.r.Dir(), ArtifactsDir(name))
-		switch {
-		case err == nil:
-			root.Close()
-		case !errors.Is(err, fs.ErrNotExist):
+		files, err := artifactsIn(c.r.Dir(), name)
+		if err != nil {
 			find(check, at, errcodes.WriteFailed, "%v", err)
 			continue
 		}
-		if _, known := c.threads[name]; !known {
+		if _, known := c.threads[name]; !known && files > 0 {
 			find(check, at, errcodes.ThreadNotFound, "there are files of thread '%s', which the store does not know", objects.Printable(name))
 		}
 	}
 	return nil
+}
+
+// artifactsIn counts what stands in a thread's directory of artifacts.
+func artifactsIn(dir *os.Root, id string) (int, error) {
+	root, err := objects.OpenTree(dir, ArtifactsDir(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	return len(entries), err
 }
 
 // directories lists what stands in a directory of the store; there may be none.

@@ -34,7 +34,7 @@ func TestObjectives(t *testing.T) {
 	}
 	r.view(func(v *storage.View) error {
 		list, more, err := Objectives(v, 3, "")
-		if ids := idsOf(list); !slices.Equal(ids, []string{"o7", "o6", made.ID}) || !more {
+		if ids := idsOf(list); err != nil || !slices.Equal(ids, []string{"o7", "o6", made.ID}) || !more {
 			t.Errorf("%v, %v", ids, more)
 		}
 		if list, more, _ := Objectives(v, 0, ""); len(list) != 5 || more {

@@ -53,7 +53,7 @@ func (c *call) newRoot() (string, error) {
 		root = filepath.Join(dir, root)
 	}
 	if hint, reason := notDirectory(root); reason != "" {
-		return "", errcodes.WriteFailed.With("path", errcodes.Clip(root), "reason", reason, "hint", hint)
+		return "", errcodes.WriteFailed.With("path", errcodes.Clip(root), "reason", reason).Having("hint", hint)
 	}
 	return filepath.Clean(root), nil
 }

@@ -26,7 +26,7 @@ func findRoot(dir, named string) (string, error) {
 			return "", errcodes.NoStore.With("path", errcodes.Clip(named)).Because(err)
 		}
 		if hint, reason := notDirectory(root); reason != "" {
-			return "", errcodes.NoStore.With("path", errcodes.Clip(root), "hint", hint, "next", []string{})
+			return "", errcodes.NoStore.With("path", errcodes.Clip(root)).Having("hint", hint, "next", []string{})
 		}
 		if !hasStore(root) {
 			return "", errcodes.NoStore.With("path", errcodes.Clip(root))
@@ -96,8 +96,8 @@ func checkStore(root string, ownedOnly bool) error {
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ownedOnly && ok && int(stat.Uid) != os.Getuid() {
-		return errcodes.WriteFailed.With("path", path, "reason", "it belongs to another user",
-			"hint", "Name it with --root "+errcodes.Quote(root)+" to use it all the same").Because(errForeign)
+		return errcodes.WriteFailed.With("path", path, "reason", "it belongs to another user").
+			Having("hint", "Name it with --root "+errcodes.Quote(root)+" to use it all the same").Because(errForeign)
 	}
 	return nil
 }
