@@ -56,7 +56,12 @@ func (s *Store) load() (*state, error) {
 	if err == nil || errors.As(err, &coded) {
 		return loaded, err
 	}
-	return s.recover(err)
+	recovered, err := s.recover(err)
+	// The store may have been in the making while it was looked at.
+	if loaded, again := s.read(); again == nil {
+		return loaded, nil
+	}
+	return recovered, err
 }
 
 // read reads the state file and the operations after it.
