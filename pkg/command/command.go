@@ -20,6 +20,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/leslie-sh/leslie/errcodes"
 	"github.com/leslie-sh/leslie/pkg/retry"
@@ -37,14 +38,19 @@ type process struct {
 	storage        storage.Options // what stores are opened with beside the settings of the line
 }
 
+// listenAfter is when a process begins to answer signals. The thread that
+// listens costs more than a short command takes; a signal before ends the
+// process as it would any other, which the store survives at any moment.
+const listenAfter = 2 * time.Millisecond
+
 // Main runs the command line args (without the name of the program), answers
 // once on stdout, or on stderr where the format has it there, and returns the
 // exit status. SIGINT and SIGTERM end what waits, with T904 as the answer
 // unless the command was done before; a second signal is answered at once.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+	listening := time.AfterFunc(listenAfter, func() { signal.Notify(signals, os.Interrupt, syscall.SIGTERM) })
+	defer listening.Stop()
 	// A reader of stdout that is gone is an error of ours like any other.
 	signal.Ignore(syscall.SIGPIPE)
 	return (&process{

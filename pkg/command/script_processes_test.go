@@ -114,6 +114,7 @@ func (p place) tidy() {
 // and that those that read meanwhile see whole states only, none of which is
 // older than the one before.
 func TestSpawnsAtOnce(t *testing.T) {
+	wholeProcesses(t)
 	p := newPlace(t)
 	var acknowledged [24][]string
 	var writers sync.WaitGroup
@@ -173,6 +174,7 @@ func (p place) watch(done <-chan struct{}) {
 
 // TestInitsAtOnce holds that one of many makes the store, and the others find it.
 func TestInitsAtOnce(t *testing.T) {
+	wholeProcesses(t)
 	p := emptyPlace(t)
 	var created atomic.Int32
 	atOnce(20, func(int) {
@@ -194,6 +196,7 @@ func TestInitsAtOnce(t *testing.T) {
 // TestWritesAtOnce lets 64 processes write three times each, to records and
 // files: none may fail, whoever it has to wait for.
 func TestWritesAtOnce(t *testing.T) {
+	wholeProcesses(t)
 	p := newPlace(t)
 	p.leslie("spawn", "--id", "shared", "--intent", "be written to")
 	source := filepath.Join(p.dir, "source")
@@ -229,6 +232,7 @@ func TestWritesAtOnce(t *testing.T) {
 // looks for everything that one of them had acknowledged: the thread, its
 // place among its parent's children, and each of the artifacts it inherits.
 func TestKilledSpawns(t *testing.T) {
+	wholeProcesses(t)
 	p := newPlace(t)
 	p.leslie("spawn", "--id", "parent", "--intent", "have artifacts")
 	inherited := map[string][]byte{"notes.md": []byte("rows\n"), "src/big.go": bytes.Repeat([]byte("x"), 100_000), "src/empty": nil}

@@ -73,6 +73,7 @@ func TestCodes(t *testing.T) { runScripts(t, codeScripts) }
 const codeScripts = "../../testdata/codes"
 
 func runScripts(t *testing.T, dir string) {
+	wholeProcesses(t)
 	testscript.Run(t, testscript.Params{
 		Dir: dir, Setup: setUpScript, RequireExplicitExec: true, RequireUniqueNames: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -82,6 +83,15 @@ func runScripts(t *testing.T, dir string) {
 			"killed": verb(killed), "damage": verb(damage), "absent": verb(absent),
 		},
 	})
+}
+
+// wholeProcesses leaves a test out of the short form, which runs under the
+// race detector: it sees nothing across processes, and slows their start.
+func wholeProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs whole processes")
+	}
 }
 
 func setUpScript(env *testscript.Env) error {
