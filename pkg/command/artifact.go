@@ -23,6 +23,7 @@ var artifactListCommand = &command{
 
 var artifactPutCommand = &command{
 	name:    "artifact put",
+	waits:   true,
 	summary: "write an artifact, from stdin or a file",
 	args:    []argSpec{threadArg, pathArg},
 	flags:   []flagSpec{{name: "file", value: "F", summary: "the file to take it from, else stdin"}},
@@ -33,6 +34,7 @@ var artifactPutCommand = &command{
 
 var artifactGetCommand = &command{
 	name:      "artifact get",
+	waits:     true,
 	summary:   "read an artifact",
 	args:      []argSpec{threadArg, pathArg},
 	flags:     []flagSpec{{name: "out", value: "F", summary: "the file, device or pipe to write it to; a file whole or not at all"}},

@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,12 +36,14 @@ type process struct {
 	env            environment
 	commands       commands
 	signals        <-chan os.Signal
+	listen         func()          // makes signals arrive from now on; nil where they do anyway
 	storage        storage.Options // what stores are opened with beside the settings of the line
 }
 
-// listenAfter is when a process begins to answer signals. The thread that
-// listens costs more than a short command takes; a signal before ends the
-// process as it would any other, which the store survives at any moment.
+// listenAfter is when a process begins to answer signals, unless it waits for
+// something before. The thread that listens costs more than a short command
+// takes; a signal before ends the process as it would any other, which the
+// store survives at any moment.
 const listenAfter = 2 * time.Millisecond
 
 // Main runs the command line args (without the name of the program), answers
@@ -49,13 +52,13 @@ const listenAfter = 2 * time.Millisecond
 // unless the command was done before; a second signal is answered at once.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
 	signals := make(chan os.Signal, 2)
-	listening := time.AfterFunc(listenAfter, func() { signal.Notify(signals, os.Interrupt, syscall.SIGTERM) })
-	defer listening.Stop()
+	listen := sync.OnceFunc(func() { signal.Notify(signals, os.Interrupt, syscall.SIGTERM) })
+	defer time.AfterFunc(listenAfter, listen).Stop()
 	// A reader of stdout that is gone is an error of ours like any other.
 	signal.Ignore(syscall.SIGPIPE)
 	return (&process{
 		args: args, stdin: stdin, stdout: stdout, stderr: stderr,
-		env: environ, commands: table, signals: signals,
+		env: environ, commands: table, signals: signals, listen: listen,
 	}).run()
 }
 
@@ -81,7 +84,10 @@ func (p *process) run() int {
 	}
 	a := p.answer(l, c)
 	c.emit = a.event
-	c.onAttempt = func(attempt retry.Attempt) { a.journal.attempted(c, attempt) }
+	c.onAttempt = func(attempt retry.Attempt) {
+		p.attend()
+		a.journal.attempted(c, attempt)
+	}
 	if problem != nil {
 		return a.give(c, outcome{err: problem})
 	}
@@ -92,12 +98,22 @@ func (p *process) run() int {
 	return a.give(c, ended)
 }
 
+// attend makes the process answer signals, because it is going to wait.
+func (p *process) attend() {
+	if p.listen != nil {
+		p.listen()
+	}
+}
+
 // serve runs the handler of c in a goroutine of its own, so that a signal is
 // answered also where the handler hangs.
 func (p *process) serve(c *call) outcome {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	c.ctx = ctx
+	if c.cmd.waits {
+		p.attend()
+	}
 	done := make(chan outcome, 1)
 	go func() { done <- guarded(c) }()
 	select {

@@ -11,6 +11,7 @@ import (
 
 var logsCommand = &command{
 	name:    "logs",
+	waits:   true,
 	summary: "show the errors and warnings of all commands, newest last",
 	flags: []flagSpec{
 		{name: "of", value: "ID", kind: ident, summary: "only those of this thread"},

@@ -52,6 +52,7 @@ type command struct {
 	text    string // the key of data that logfmt prints as plain text
 	data    any    // a zero value of its data, for the schema
 
+	waits     bool // whether it may wait for a caller's stream
 	unbounded bool // whether its answer may pass 20 KB
 	run       func(*call) (any, error)
 }
