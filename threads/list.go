@@ -33,7 +33,7 @@ type Page struct {
 
 // List returns a page of the threads that f lets through. Recency is that of
 // the operation that wrote the record last, and within one operation the
-// order of ids. It fails with T903, and with T101 where Before is no thread.
+// order of ids, the first the newest. It fails with T903, and with T101 where Before is no thread.
 //
 // The store is read once, from one end to the other. Records are compared as
 // text, and only those on the page are decoded.
@@ -148,9 +148,11 @@ func (f Filter) takes(t Thread) bool {
 		(f.Tag == "" || slices.Contains(t.Tags, f.Tag))
 }
 
-// byRecency orders records by the operation that wrote them last.
+// byRecency orders records by the operation that wrote them last, and those
+// of one operation from the last id to the first: records are read in the
+// order of ids, so that of many written at once the first ones read stay.
 func byRecency(a, b storage.Record) int {
-	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Key, b.Key))
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.Key, a.Key))
 }
 
 // latest keeps the most recent records: limit of them, and one more that

@@ -107,6 +107,7 @@ func TestPagesJoinWithoutGapOrOverlap(t *testing.T) {
 			return nil
 		})
 		slices.Sort(made)
+		slices.Reverse(made)
 		order = append(order, made...)
 	}
 	for limit := 1; limit <= len(order)+1; limit++ {
