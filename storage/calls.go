@@ -81,9 +81,9 @@ func tryRegular(root *os.Root, path string, flag int, mode os.FileMode) (file *o
 	return file, false, nil
 }
 
-// readDir lists a directory of the store, and nothing else that may stand in
+// ReadDir lists a directory of the store, and nothing else that may stand in
 // its place.
-func readDir(root *os.Root, path string) ([]fs.DirEntry, error) {
+func ReadDir(root *os.Root, path string) ([]fs.DirEntry, error) {
 	info, err := root.Lstat(path)
 	if err != nil {
 		return nil, err

@@ -176,7 +176,7 @@ func (s *Store) places() Check {
 func (s *Store) leftovers() Check {
 	c := Check{Name: "leftovers"}
 	entries, _ := fs.ReadDir(s.root.FS(), ".")
-	pending, _ := readDir(s.root, stagingPath)
+	pending, _ := ReadDir(s.root, stagingPath)
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".tmp") {
 			c.note("%s is left from an operation that did not end", entry.Name())

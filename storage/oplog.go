@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func generationPath(generation int64) string {
 
 // generations lists the generations of which there is a log file, ascending.
 func generations(root *os.Root) ([]int64, error) {
-	entries, err := readDir(root, opsPath)
+	entries, err := ReadDir(root, opsPath)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -46,7 +47,7 @@ func generations(root *os.Root) ([]int64, error) {
 			found = append(found, number)
 		}
 	}
-	sortNumbers(found)
+	slices.Sort(found)
 	return found, nil
 }
 

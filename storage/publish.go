@@ -228,7 +228,7 @@ func (s *Store) loadToWrite() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, err := readDir(s.root, stagingPath)
+	pending, err := ReadDir(s.root, stagingPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(pending) == 0 {
 		return st, nil
 	}

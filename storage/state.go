@@ -301,5 +301,3 @@ func (st *state) close() {
 		st.table.close()
 	}
 }
-
-func sortNumbers(numbers []int64) { slices.Sort(numbers) }

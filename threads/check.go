@@ -233,13 +233,14 @@ func (c *checking) checkInjections(check *storage.Check) error {
 // checkFiles looks at the directories of threads. One that is missing is made
 // when it is needed.
 func (c *checking) checkFiles(check *storage.Check) error {
-	names, err := directories(c.r.Dir(), "threads")
-	if err != nil {
-		find(check, "threads", errcodes.WriteFailed, "threads: %v", err)
+	entries, err := storage.ReadDir(c.r.Dir(), "threads")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		find(check, "threads", errcodes.WriteFailed, "%v", err)
 		return nil
 	}
-	for _, name := range names {
+	for _, entry := range entries {
 		check.Count++
+		name := entry.Name()
 		at := "threads/" + name
 		files, err := artifactsIn(c.r.Dir(), name)
 		if err != nil {
@@ -265,24 +266,4 @@ func artifactsIn(dir *os.Root, id string) (int, error) {
 	defer root.Close()
 	entries, err := fs.ReadDir(root.FS(), ".")
 	return len(entries), err
-}
-
-// directories lists what stands in a directory of the store; there may be none.
-func directories(root *os.Root, path string) ([]string, error) {
-	info, err := root.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, errors.New("something else stands in the place of the directory")
-	}
-	entries, err := fs.ReadDir(root.FS(), path)
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	return names, err
 }

@@ -2,11 +2,12 @@ package command
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/leslie-sh/leslie/errcodes"
@@ -95,7 +96,7 @@ func within(dir, above string) bool {
 // replaceFile puts content in the place of the file at path, which info
 // describes where there is one.
 func replaceFile(path string, info fs.FileInfo, content []byte) error {
-	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".leslie-"+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(path), ".leslie-"+strconv.FormatUint(rand.Uint64(), 36)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
