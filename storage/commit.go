@@ -99,13 +99,20 @@ func (s *Store) appendLine(tx *Tx) error {
 	return nil
 }
 
-// cutBack removes a line that was not committed and returns failed. A rest
-// that stays is incomplete, and the next update cuts it.
+// cutBack removes a line that was not committed and returns failed. Where the
+// line cannot be cut off either, it may be there whole (T507).
 func (s *Store) cutBack(file *os.File, tx *Tx, failed error) error {
 	if err := s.calls.Truncate(file, tx.logEnd); err != nil {
-		return errors.Join(failed, err)
+		return outcomeUnknown(tx, errors.Join(failed, err))
 	}
 	return failed
+}
+
+// outcomeUnknown says that nobody knows whether the update was committed.
+func outcomeUnknown(tx *Tx, cause error) error {
+	unknown := errcodes.OutcomeUnknown.With("operationId", tx.id, "reason", reason(cause)).Because(cause)
+	unknown.Effect = errcodes.Unknown
+	return unknown
 }
 
 // syncLine makes the line durable. After a failed fsync the kernel forgets
@@ -124,9 +131,7 @@ func (s *Store) syncLine(file *os.File, line []byte, tx *Tx) error {
 			}
 		}
 	}
-	unknown := errcodes.OutcomeUnknown.With("operationId", tx.id, "reason", reason(first)).Because(first)
-	unknown.Effect = errcodes.Unknown
-	return s.cutBack(file, tx, unknown)
+	return s.cutBack(file, tx, outcomeUnknown(tx, first))
 }
 
 // beginAgain starts the log anew with a checkpoint that holds every record,

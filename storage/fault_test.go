@@ -149,6 +149,22 @@ func TestFsyncFailsTwiceIsUnknown(t *testing.T) {
 	}
 }
 
+func TestLineThatCannotBeCutOffIsUnknown(t *testing.T) {
+	s, _ := seeded(t)
+	s.calls.WriteAt = func(f *os.File, data []byte, at int64) (int, error) {
+		f.WriteAt(data, at)
+		return 0, syscall.EIO
+	}
+	s.calls.Truncate = func(*os.File, int64) error { return syscall.EIO }
+	_, _, err := s.Update(ctx, Operation{Name: "hit"}, func(tx *Tx) error { _, err := tx.Put("a/1", item{}); return err })
+	if coded := errcodes.Of(err); coded.Code != errcodes.OutcomeUnknown || coded.Effect != errcodes.Unknown {
+		t.Errorf("got %v", err)
+	}
+	if got, _ := contents(t, s); got["a/1"] == "" {
+		t.Error("the line was not there whole: the test tries nothing")
+	}
+}
+
 func TestFsyncFailsOnceIsWrittenAfresh(t *testing.T) {
 	s, _ := seeded(t)
 	synced, truncated := 0, 0
