@@ -74,7 +74,7 @@ func (s *Store) checkState(c *Check, path string) (*base, error) {
 }
 
 func readFrameAt(s *Store, path string) (header, error) {
-	opened, err := openTable(s.root, path)
+	opened, err := openTable(s.disk.Root, path)
 	if err != nil {
 		return header{}, err
 	}
@@ -155,7 +155,7 @@ func agree(state, log *base) Check {
 func (s *Store) places() Check {
 	c := Check{Name: "places"}
 	look := func(path string, right func(fs.FileMode) bool) {
-		info, err := s.root.Lstat(path)
+		info, err := s.disk.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
@@ -175,8 +175,8 @@ func (s *Store) places() Check {
 // leftovers looks for what the next operation removes or finishes.
 func (s *Store) leftovers() Check {
 	c := Check{Name: "leftovers"}
-	entries, _ := fs.ReadDir(s.root.FS(), ".")
-	pending, _ := ReadDir(s.root, stagingPath)
+	entries, _ := fs.ReadDir(s.disk.FS(), ".")
+	pending, _ := ReadDir(s.disk.Root, stagingPath)
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".tmp") {
 			c.note("%s is left from an operation that did not end", entry.Name())

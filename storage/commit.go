@@ -78,17 +78,17 @@ func (s *Store) appendLine(tx *Tx) error {
 	if err != nil {
 		return err
 	}
-	file, err := openRegular(s.root, path, os.O_WRONLY, 0)
+	file, err := s.disk.openToWrite(path)
 	if err != nil {
 		return cannotWrite(path, err)
 	}
 	defer file.Close()
 	if tx.logSize > tx.logEnd {
-		if err := s.calls.Truncate(file, tx.logEnd); err != nil {
+		if err := file.Truncate(tx.logEnd); err != nil {
 			return cannotWrite(path, err)
 		}
 	}
-	if _, err := s.calls.WriteAt(file, line, tx.logEnd); err != nil {
+	if _, err := file.WriteAt(line, tx.logEnd); err != nil {
 		return s.cutBack(file, tx, cannotWrite(path, err))
 	}
 	if err := s.syncLine(file, line, tx); err != nil {
@@ -101,8 +101,8 @@ func (s *Store) appendLine(tx *Tx) error {
 
 // cutBack removes a line that was not committed and returns failed. Where the
 // line cannot be cut off either, it may be there whole (T507).
-func (s *Store) cutBack(file *os.File, tx *Tx, failed error) error {
-	if err := s.calls.Truncate(file, tx.logEnd); err != nil {
+func (s *Store) cutBack(file *Handle, tx *Tx, failed error) error {
+	if err := file.Truncate(tx.logEnd); err != nil {
 		return outcomeUnknown(tx, errors.Join(failed, err))
 	}
 	return failed
@@ -119,14 +119,14 @@ func outcomeUnknown(tx *Tx, cause error) error {
 // which pages it has lost, so the same pages are never synced again: the line
 // is cut off and written afresh. When that fails too, nobody knows whether
 // the line will be there after a crash (T507).
-func (s *Store) syncLine(file *os.File, line []byte, tx *Tx) error {
-	first := s.calls.SyncData(file)
+func (s *Store) syncLine(file *Handle, line []byte, tx *Tx) error {
+	first := file.syncData()
 	if first == nil {
 		return nil
 	}
-	if err := s.calls.Truncate(file, tx.logEnd); err == nil {
-		if _, err := s.calls.WriteAt(file, line, tx.logEnd); err == nil {
-			if err := s.calls.SyncData(file); err == nil {
+	if err := file.Truncate(tx.logEnd); err == nil {
+		if _, err := file.WriteAt(line, tx.logEnd); err == nil {
+			if err := file.syncData(); err == nil {
 				return nil
 			}
 		}
@@ -163,21 +163,20 @@ func (s *Store) beginAgain(tx *Tx) error {
 	next := *tx.state
 	next.generation, next.seq, next.logEnd = tx.generation+1, tx.seq+1, int64(len(first)+len(line))
 	if err := s.rewriteOrRecover(&next); err != nil {
-		s.root.Remove(path)
-		return cannotWrite(statePath, err)
+		return cannotWrite(statePath, errors.Join(err, s.disk.Remove(path)))
 	}
 	tx.generation, tx.logEnd = next.generation, next.logEnd
 	return nil
 }
 
 func (s *Store) makeOps() error {
-	if err := s.root.Mkdir(opsPath, 0o755); err != nil {
+	if err := s.disk.Mkdir(opsPath); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil
 		}
 		return err
 	}
-	return s.syncDir(".")
+	return s.disk.SyncDir(".")
 }
 
 // rewriteOrRecover writes the state file anew; where the old one turns out to
@@ -210,25 +209,25 @@ func (s *Store) rewrite(st *state) error {
 		return err
 	}
 	if err = s.writeState(file, h, st); err == nil {
-		err = s.calls.Sync(file)
+		err = file.Sync()
 	}
-	if err := s.finish(file, temporary, err); err != nil {
+	if err := file.Finish(err); err != nil {
 		return err
 	}
 	if st.table != nil && !st.keepBackup {
 		if err := s.backUp(); err != nil {
-			s.root.Remove(temporary)
+			return errors.Join(err, s.disk.Remove(temporary))
+		}
+	}
+	if err := s.disk.Rename(temporary, statePath); err != nil {
+		return errors.Join(err, s.disk.Remove(temporary))
+	}
+	if st.dropBackup {
+		if err := s.disk.Remove(backupPath); err != nil {
 			return err
 		}
 	}
-	if err := s.calls.Rename(s.root, temporary, statePath); err != nil {
-		s.root.Remove(temporary)
-		return err
-	}
-	if st.dropBackup {
-		s.root.Remove(backupPath)
-	}
-	return s.syncDir(".")
+	return s.disk.SyncDir(".")
 }
 
 func fileMode(mode os.FileMode) os.FileMode {
@@ -249,10 +248,10 @@ func (s *Store) rotate(h *header) error {
 }
 
 // writeState writes all of a state file, the header last, because it counts the rest.
-func (s *Store) writeState(file *os.File, h header, st *state) error {
-	at := int64(h.size())
-	out := bufio.NewWriterSize(&writerAt{write: s.calls.WriteAt, file: file, at: at}, writeBuffer)
-	h.Bytes = at
+func (s *Store) writeState(file *Handle, h header, st *state) error {
+	h.Bytes = int64(h.size())
+	file.at = h.Bytes
+	out := bufio.NewWriterSize(file, writeBuffer)
 	var text []byte
 	for record, err := range st.lines("") {
 		if err != nil {
@@ -277,21 +276,8 @@ func (s *Store) writeState(file *os.File, h header, st *state) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	_, err := s.calls.WriteAt(file, h.line(), 0)
+	_, err := file.WriteAt(h.line(), 0)
 	return err
-}
-
-// writerAt writes one piece after the other.
-type writerAt struct {
-	write func(*os.File, []byte, int64) (int, error)
-	file  *os.File
-	at    int64
-}
-
-func (w *writerAt) Write(data []byte) (int, error) {
-	n, err := w.write(w.file, data, w.at)
-	w.at += int64(n)
-	return n, err
 }
 
 // backUp makes the state file the backup too: a second name for it where the
@@ -299,21 +285,20 @@ func (w *writerAt) Write(data []byte) (int, error) {
 // another of the same file leaves both, so the temporary name goes in any case.
 func (s *Store) backUp() error {
 	temporary := backupPath + ".tmp"
-	if err := s.root.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.disk.Remove(temporary); err != nil {
 		return err
 	}
-	if err := s.calls.Link(s.root, statePath, temporary); err != nil {
+	if err := s.disk.Link(statePath, temporary); err != nil {
 		if err := s.copyState(temporary); err != nil {
 			return err
 		}
 	}
-	err := s.calls.Rename(s.root, temporary, backupPath)
-	s.root.Remove(temporary)
-	return err
+	err := s.disk.Rename(temporary, backupPath)
+	return errors.Join(err, s.disk.Remove(temporary))
 }
 
 func (s *Store) copyState(to string) error {
-	from, err := openRegular(s.root, statePath, os.O_RDONLY, 0)
+	from, err := openRegular(s.disk.Root, statePath, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}

@@ -19,48 +19,38 @@ import (
 	"github.com/leslie-sh/leslie/pkg/retry"
 )
 
-// failing makes the n-th call of any kind fail with errno, once; late lets
+// failing makes the n-th change of the disk fail with errno, once; late lets
 // the call do its work first, and short lets half of a write through. It
-// returns the counter of calls.
-func failing(n int, errno error, late, short bool) (Calls, *int) {
+// returns the counter of changes.
+func failing(s *Store, n int, errno error, late, short bool) *int {
 	count := new(int)
-	hit := func() bool { *count++; return *count == n }
-	return Calls{
-		WriteAt: func(f *os.File, data []byte, at int64) (int, error) {
-			if !hit() {
-				return f.WriteAt(data, at)
-			}
-			if short {
-				data = data[:len(data)/2]
-			}
-			written := 0
-			if late || short {
-				written, _ = f.WriteAt(data, at)
-			}
-			return written, errno
-		},
-		Sync:     func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
-		SyncData: func(f *os.File) error { return act(hit(), late, errno, f.Sync) },
-		Truncate: func(f *os.File, size int64) error {
-			return act(hit(), late, errno, func() error { return f.Truncate(size) })
-		},
-		Rename: func(r *os.Root, from, to string) error {
-			return act(hit(), late, errno, func() error { return r.Rename(from, to) })
-		},
-		Link: func(r *os.Root, from, to string) error {
-			return act(hit(), late, errno, func() error { return r.Link(from, to) })
-		},
-	}, count
+	s.disk.Intercept = func(change *Change, do func() error) error {
+		if *count++; *count != n {
+			return do()
+		}
+		if short && change.Call == "write" {
+			change.Data = change.Data[:len(change.Data)/2]
+		}
+		if late || short && change.Call == "write" {
+			_ = do()
+		}
+		return errno
+	}
+	return count
 }
 
-func act(hit, late bool, errno error, call func() error) error {
-	if !hit {
-		return call()
+// failAt makes every change that matches fail with errno.
+func failAt(s *Store, errno error, matches func(*Change) bool) {
+	s.disk.Intercept = func(change *Change, do func() error) error {
+		if matches(change) {
+			return errno
+		}
+		return do()
 	}
-	if late {
-		call()
-	}
-	return errno
+}
+
+func syncsLog(change *Change) bool {
+	return change.Call == "sync" && strings.HasSuffix(change.Path, ".jsonl")
 }
 
 // TestEveryCallFails makes each call of an update fail in turn: what was
@@ -86,10 +76,9 @@ func TestEveryCallFails(t *testing.T) {
 		for _, mode := range []string{"fail", "late", "short"} {
 			for n := 1; ; n++ {
 				s, want := seeded(t)
-				var count *int
-				s.calls, count = failing(n, errno, mode == "late", mode == "short")
+				count := failing(s, n, errno, mode == "late", mode == "short")
 				err := update(s)
-				s.calls = (Calls{}).orDefault()
+				s.disk.Intercept = nil
 				if *count < n {
 					break
 				}
@@ -120,7 +109,7 @@ func settleAfterFault(t *testing.T, s *Store, what string, err error, without, w
 		t.Errorf("%s: %v", what, err)
 	}
 	put(t, s, "thread/next", item{})
-	_, published := s.root.Stat("files/deep/a")
+	_, published := s.disk.Stat("files/deep/a")
 	if there := published == nil; there != (got["thread/hit"] != "") {
 		t.Errorf("%s: record there %v, file there %v", what, got["thread/hit"] != "", there)
 	}
@@ -131,7 +120,7 @@ func settleAfterFault(t *testing.T, s *Store, what string, err error, without, w
 
 func noTemporaries(t *testing.T, s *Store, what string) {
 	t.Helper()
-	fs.WalkDir(s.root.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+	fs.WalkDir(s.disk.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
 		if strings.HasSuffix(path, ".tmp") || strings.HasPrefix(path, stagingPath+"/") {
 			t.Errorf("%s: %s stays", what, path)
 		}
@@ -141,7 +130,7 @@ func noTemporaries(t *testing.T, s *Store, what string) {
 
 func TestFsyncFailsTwiceIsUnknown(t *testing.T) {
 	s, _ := seeded(t)
-	s.calls.SyncData = func(*os.File) error { return syscall.EIO }
+	failAt(s, syscall.EIO, syncsLog)
 	_, _, err := s.Update(ctx, Operation{Name: "hit"}, func(tx *Tx) error { _, err := tx.Put("a/1", item{}); return err })
 	coded := errcodes.Of(err)
 	if coded.Code != errcodes.OutcomeUnknown || coded.Effect != errcodes.Unknown || !strings.HasPrefix(coded.Detail("operationId").(string), "op-") {
@@ -151,15 +140,20 @@ func TestFsyncFailsTwiceIsUnknown(t *testing.T) {
 
 func TestLineThatCannotBeCutOffIsUnknown(t *testing.T) {
 	s, _ := seeded(t)
-	s.calls.WriteAt = func(f *os.File, data []byte, at int64) (int, error) {
-		f.WriteAt(data, at)
-		return 0, syscall.EIO
+	s.disk.Intercept = func(change *Change, do func() error) error {
+		switch change.Call {
+		case "write":
+			return errors.Join(syscall.EIO, do())
+		case "truncate":
+			return syscall.EIO
+		}
+		return do()
 	}
-	s.calls.Truncate = func(*os.File, int64) error { return syscall.EIO }
 	_, _, err := s.Update(ctx, Operation{Name: "hit"}, func(tx *Tx) error { _, err := tx.Put("a/1", item{}); return err })
 	if coded := errcodes.Of(err); coded.Code != errcodes.OutcomeUnknown || coded.Effect != errcodes.Unknown {
 		t.Errorf("got %v", err)
 	}
+	s.disk.Intercept = nil
 	if got, _ := contents(t, s); got["a/1"] == "" {
 		t.Error("the line was not there whole: the test tries nothing")
 	}
@@ -168,13 +162,17 @@ func TestLineThatCannotBeCutOffIsUnknown(t *testing.T) {
 func TestFsyncFailsOnceIsWrittenAfresh(t *testing.T) {
 	s, _ := seeded(t)
 	synced, truncated := 0, 0
-	s.calls.SyncData = func(f *os.File) error {
-		if synced++; synced == 1 {
-			return syscall.EIO
+	s.disk.Intercept = func(change *Change, do func() error) error {
+		if syncsLog(change) {
+			if synced++; synced == 1 {
+				return syscall.EIO
+			}
 		}
-		return f.Sync()
+		if change.Call == "truncate" {
+			truncated++
+		}
+		return do()
 	}
-	s.calls.Truncate = func(f *os.File, size int64) error { truncated++; return f.Truncate(size) }
 	put(t, s, "a/1", item{})
 	if synced != 2 || truncated != 1 {
 		t.Errorf("%d syncs, %d cuts; the line was not written afresh", synced, truncated)
@@ -188,16 +186,11 @@ func TestInterruptedPublicationIsFinished(t *testing.T) {
 		s, _ := seeded(t)
 		s.write(t, "source", []byte("new"))
 		after, _ := s.sum("source")
-		s.calls.Rename = func(r *os.Root, from, to string) error {
-			if to == "a" {
-				return syscall.EIO
-			}
-			return r.Rename(from, to)
-		}
+		failAt(s, syscall.EIO, func(change *Change) bool { return change.Call == "rename" && change.To == "a" })
 		_, warnings, err := s.Update(ctx, Operation{Name: "publish"}, func(tx *Tx) error {
 			return tx.Publish(File{Path: "a", From: "source", After: after, Mode: 0o640})
 		})
-		s.calls = (Calls{}).orDefault()
+		s.disk.Intercept = nil
 		if err != nil {
 			t.Fatalf("%v %v", err, warnings)
 		}

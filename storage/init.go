@@ -15,7 +15,9 @@ import (
 // the others find it. A store that is damaged is never made anew. Codes:
 // T501, T502, T503, T505, T506.
 func Init(ctx context.Context, dir string, options Options) (created bool, err error) {
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	above := &Disk{Intercept: options.Intercept}
+	err = above.change(Change{Call: "mkdir", Path: "."}, func(*Change) error { return os.Mkdir(dir, 0o755) })
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, cannotWrite(dir, err)
 	}
 	store, err := Open(dir, options)
@@ -50,7 +52,7 @@ func (s *Store) exists() (bool, error) {
 		return false, err
 	}
 	defer loaded.close()
-	_, err = s.root.Lstat(statePath)
+	_, err = s.disk.Lstat(statePath)
 	unfinished := errors.Is(err, fs.ErrNotExist) && loaded.seq == 0
 	return !unfinished, nil
 }
@@ -78,17 +80,18 @@ func (s *Store) create() error {
 	if err := s.rewrite(empty); err != nil {
 		return cannotWrite(statePath, err)
 	}
-	return s.syncParent()
+	return s.syncAbove()
 }
 
-// syncParent makes the name of the store's own directory durable.
-func (s *Store) syncParent() error {
+// syncAbove makes the name of the store's own directory durable.
+func (s *Store) syncAbove() error {
 	parent, err := os.Open(filepath.Dir(s.path))
 	if err != nil {
 		return cannotWrite(s.path, err)
 	}
 	defer parent.Close()
-	if err := s.calls.Sync(parent); err != nil {
+	err = s.disk.change(Change{Call: "sync", Path: ".."}, func(*Change) error { return parent.Sync() })
+	if err != nil {
 		return cannotWrite(s.path, err)
 	}
 	return nil

@@ -64,7 +64,7 @@ func (s *Store) isCurrent(lock *flock.Flock) (bool, error) {
 	if !mine.Mode().IsRegular() {
 		return false, errIrregular
 	}
-	there, err := s.root.Lstat(lockPath)
+	there, err := s.disk.Lstat(lockPath)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -155,17 +155,21 @@ func (q *queue) abandon() {
 // announce writes who holds the lock, for those who wait. It is advice: no
 // decision rests on it, and nothing is lost with it.
 func (s *Store) announce() {
-	file, err := openRegular(s.root, holderPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return
-	}
-	defer file.Close()
-	file.WriteString("pid " + strconv.Itoa(os.Getpid()) + "\n")
+	text := []byte("pid " + strconv.Itoa(os.Getpid()) + "\n")
+	_ = s.disk.change(Change{Call: "write", Path: holderPath, Data: text}, func(change *Change) error {
+		file, err := openRegular(s.disk.Root, holderPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = file.Write(change.Data)
+		return err
+	})
 }
 
 // holder returns what the last holder of the lock wrote of itself.
 func (s *Store) holder() string {
-	file, err := openRegular(s.root, holderPath, os.O_RDONLY, 0)
+	file, err := openRegular(s.disk.Root, holderPath, os.O_RDONLY, 0)
 	if err != nil {
 		return "unknown"
 	}

@@ -109,13 +109,13 @@ func (w *window) missing() string {
 // backward yields the operations of the log, the newest first.
 func (s *Store) backward(warnings *errcodes.Warnings) iter.Seq2[opLine, error] {
 	return func(yield func(opLine, error) bool) {
-		numbers, err := generations(s.root)
+		numbers, err := generations(s.disk.Root)
 		if err != nil {
 			yield(opLine{}, cannotRead(opsPath, err))
 			return
 		}
 		for _, number := range slices.Backward(numbers) {
-			log, err := readSegment(s.root, number)
+			log, err := readSegment(s.disk.Root, number)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -45,7 +45,7 @@ func (s *Store) stage(operation string, number int, file File) error {
 	if _, err := s.makeDirs(stagingPath + "/" + operation); err != nil {
 		return cannotWrite(stagingPath, err)
 	}
-	source, err := openRegular(s.root, file.From, os.O_RDONLY, 0)
+	source, err := openRegular(s.disk.Root, file.From, os.O_RDONLY, 0)
 	if err != nil {
 		return cannotRead(file.From, err)
 	}
@@ -54,7 +54,7 @@ func (s *Store) stage(operation string, number int, file File) error {
 	if file.Mode&os.ModeSymlink != 0 {
 		target, err := io.ReadAll(source)
 		if err == nil {
-			err = s.root.Symlink(string(target), staged)
+			err = s.disk.Symlink(string(target), staged)
 		}
 		if err != nil {
 			return cannotWrite(staged, err)
@@ -65,10 +65,10 @@ func (s *Store) stage(operation string, number int, file File) error {
 	if err != nil {
 		return cannotWrite(staged, err)
 	}
-	if _, err = io.Copy(&writerAt{write: s.calls.WriteAt, file: target}, source); err == nil {
-		err = s.calls.Sync(target)
+	if _, err = io.Copy(target, source); err == nil {
+		err = target.Sync()
 	}
-	if err := s.finish(target, staged, err); err != nil {
+	if err := target.Finish(err); err != nil {
 		return cannotWrite(staged, err)
 	}
 	return nil
@@ -98,7 +98,7 @@ func (s *Store) commitStaging(tx *Tx) error {
 		return cannotWrite(stagingPath, err)
 	}
 	for _, dir := range []string{stagingPath + "/" + tx.id, stagingPath, "."} {
-		if err := s.syncDir(dir); err != nil {
+		if err := s.disk.SyncDir(dir); err != nil {
 			return cannotWrite(dir, err)
 		}
 	}
@@ -124,11 +124,11 @@ func (s *Store) publish(operation string, files []File) error {
 		}
 	}
 	for dir := range touched {
-		if err := s.syncDir(dir); err != nil {
+		if err := s.disk.SyncDir(dir); err != nil {
 			return err
 		}
 	}
-	return errors.Join(moved, s.root.RemoveAll(stagingPath+"/"+operation))
+	return errors.Join(moved, s.disk.RemoveAll(stagingPath+"/"+operation))
 }
 
 // publishedPath is the file that could not be published, where err names one.
@@ -151,7 +151,7 @@ func (s *Store) place(staged string, file File, touched map[string]bool) error {
 		return &fs.PathError{Op: "publish", Path: file.Path, Err: errMoved}
 	}
 	if file.From == "" {
-		if err := s.root.Remove(file.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.Remove(file.Path); err != nil {
 			return err
 		}
 		touched[path.Dir(file.Path)] = true
@@ -164,7 +164,7 @@ func (s *Store) place(staged string, file File, touched map[string]bool) error {
 	for _, dir := range append(made, path.Dir(file.Path)) {
 		touched[dir] = true
 	}
-	err = s.calls.Rename(s.root, staged, file.Path)
+	err = s.disk.Rename(staged, file.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is gone: %w", staged, err)
 	}
@@ -173,7 +173,7 @@ func (s *Store) place(staged string, file File, touched map[string]bool) error {
 
 // sum returns the SHA-256 of a file in hex, of a link's target for a link, or "" where there is none.
 func (s *Store) sum(path string) (string, error) {
-	info, err := s.root.Lstat(path)
+	info, err := s.disk.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -182,11 +182,11 @@ func (s *Store) sum(path string) (string, error) {
 	}
 	hash := sha256.New()
 	if info.Mode()&os.ModeSymlink != 0 {
-		target, err := s.root.Readlink(path)
+		target, err := s.disk.Readlink(path)
 		hash.Write([]byte(target))
 		return hex.EncodeToString(hash.Sum(nil)), err
 	}
-	file, err := openRegular(s.root, path, os.O_RDONLY, 0)
+	file, err := openRegular(s.disk.Root, path, os.O_RDONLY, 0)
 	if err != nil {
 		return "", err
 	}
@@ -204,7 +204,7 @@ func (s *Store) makeDirs(dir string) (changed []string, err error) {
 	for name := range strings.SplitSeq(dir, "/") {
 		parent := at
 		at = path.Join(at, name)
-		info, err := s.root.Lstat(at)
+		info, err := s.disk.Lstat(at)
 		switch {
 		case err == nil && info.IsDir():
 			continue
@@ -213,7 +213,7 @@ func (s *Store) makeDirs(dir string) (changed []string, err error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return changed, err
 		}
-		if err := s.root.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := s.disk.Mkdir(at); err != nil && !errors.Is(err, fs.ErrExist) {
 			return changed, err
 		}
 		changed = append(changed, path.Join(".", parent))
@@ -228,7 +228,7 @@ func (s *Store) loadToWrite() (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending, err := ReadDir(s.root, stagingPath)
+	pending, err := ReadDir(s.disk.Root, stagingPath)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(pending) == 0 {
 		return st, nil
 	}
@@ -253,7 +253,7 @@ func (s *Store) finishPublishing(st *state, pending []fs.DirEntry) error {
 				return err
 			}
 		}
-		if err := s.root.RemoveAll(stagingPath + "/" + directory.Name()); err != nil {
+		if err := s.disk.RemoveAll(stagingPath + "/" + directory.Name()); err != nil {
 			return err
 		}
 	}
@@ -263,7 +263,7 @@ func (s *Store) finishPublishing(st *state, pending []fs.DirEntry) error {
 // filesOf looks an operation up in the log file of a generation and the one before.
 func (s *Store) filesOf(operation string, generation int64) (files []File, committed bool, err error) {
 	for _, number := range []int64{generation, generation - 1} {
-		log, err := readSegment(s.root, number)
+		log, err := readSegment(s.disk.Root, number)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

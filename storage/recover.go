@@ -105,17 +105,17 @@ func (r *recovery) used() {
 }
 
 func (r *recovery) there(path string) bool {
-	_, err := r.store.root.Lstat(path)
+	_, err := r.store.disk.Lstat(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 func (r *recovery) readLog() error {
-	numbers, err := generations(r.store.root)
+	numbers, err := generations(r.store.disk.Root)
 	if err != nil {
 		return cannotRead(opsPath, err)
 	}
 	for _, number := range numbers {
-		read, err := readSegment(r.store.root, number)
+		read, err := readSegment(r.store.disk.Root, number)
 		if err != nil {
 			r.tried = append(r.tried, attemptAt{generationPath(number), reason(err)})
 			continue
@@ -128,7 +128,7 @@ func (r *recovery) readLog() error {
 // readState reads a state file whole. It returns nil where it does not serve,
 // and notes what it shows all the same.
 func (r *recovery) readState(path string) (*base, error) {
-	file, err := openRegular(r.store.root, path, os.O_RDONLY, 0)
+	file, err := openRegular(r.store.disk.Root, path, os.O_RDONLY, 0)
 	if err != nil {
 		r.tried = append(r.tried, attemptAt{path, reason(err)})
 		if errors.Is(err, fs.ErrNotExist) {

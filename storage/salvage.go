@@ -55,7 +55,7 @@ func (s *Store) salvage(name string) (*state, error) {
 
 // salvageState takes the intact lines of a state file.
 func (s *Store) salvageState(path string, take func(string, body, int64)) {
-	file, err := openRegular(s.root, path, 0, 0)
+	file, err := openRegular(s.disk.Root, path, 0, 0)
 	if err != nil {
 		return
 	}
@@ -91,11 +91,11 @@ func (s *Store) keepDamaged(name string) (dir string, err error) {
 		return "", err
 	}
 	for _, path := range []string{statePath, backupPath} {
-		if err := s.calls.Link(s.root, path, dir+"/"+path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.Link(path, dir+"/"+path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 	}
-	return dir, s.syncDir(dir)
+	return dir, s.disk.SyncDir(dir)
 }
 
 func live(records map[string]body) (count int) {

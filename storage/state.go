@@ -66,13 +66,13 @@ func (s *Store) load() (*state, error) {
 
 // read reads the state file and the operations after it.
 func (s *Store) read() (*state, error) {
-	opened, err := openTable(s.root, statePath)
+	opened, err := openTable(s.disk.Root, statePath)
 	if err != nil {
 		return nil, readable(statePath, err)
 	}
 	st := &state{table: opened, overlay: map[string]body{}, seq: opened.header.Seq, generation: opened.header.Generation,
 		extra: opened.header.Extra, mode: opened.mode, small: opened.header.Bytes <= smallState}
-	log, err := readSegment(s.root, st.generation)
+	log, err := readSegment(s.disk.Root, st.generation)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		opened.close()
 		return nil, readable(generationPath(st.generation), err)
@@ -91,7 +91,7 @@ func (s *Store) read() (*state, error) {
 // while there is still a state to make another from. There is none before the
 // second operation.
 func (s *Store) checkBackup(st *state) error {
-	backup, err := openTable(s.root, backupPath)
+	backup, err := openTable(s.disk.Root, backupPath)
 	switch {
 	case err == nil:
 		backup.close()

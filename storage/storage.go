@@ -93,11 +93,11 @@ type Commit struct {
 // Options are the store's contacts with the world; the zero Options are the real ones.
 type Options struct {
 	Now       func() time.Time
-	NewID     func() string       // the random, lower-case part of an id
-	Retry     retry.Policy        // the zero Policy is the schedule of ERR-04
-	OnAttempt func(retry.Attempt) // hears of every wait for the lock
-	DryRun    bool                // updates give their verdict and write nothing
-	Calls     Calls               // system calls, for tests that make them fail
+	NewID     func() string                               // the random, lower-case part of an id
+	Retry     retry.Policy                                // the zero Policy is the schedule of ERR-04
+	OnAttempt func(retry.Attempt)                         // hears of every wait for the lock
+	DryRun    bool                                        // updates give their verdict and write nothing
+	Intercept func(change *Change, do func() error) error // sees every change of the disk, for tests that make it fail
 }
 
 func (o Options) orDefault() Options {
@@ -127,9 +127,8 @@ func randomID() string {
 // once and holds no lock between calls.
 type Store struct {
 	path    string
-	root    *os.Root
+	disk    *Disk
 	options Options
-	calls   Calls
 }
 
 // Open returns the store in dir. It reads nothing yet. Codes: T503 (dir is no
@@ -148,14 +147,14 @@ func Open(dir string, options Options) (*Store, error) {
 	if err != nil {
 		return nil, errcodes.ReadFailed.With("path", dir, "reason", reason(err)).Because(err)
 	}
-	return &Store{path: dir, root: root, options: options.orDefault(), calls: options.Calls.orDefault()}, nil
+	return &Store{path: dir, disk: &Disk{root, options.Intercept}, options: options.orDefault()}, nil
 }
 
 // Close releases the directory.
-func (s *Store) Close() error { return s.root.Close() }
+func (s *Store) Close() error { return s.disk.Close() }
 
 // Dir is the directory of the store.
-func (s *Store) Dir() *os.Root { return s.root }
+func (s *Store) Dir() *os.Root { return s.disk.Root }
 
 // View calls read with one consistent state, which holds every operation
 // acknowledged before the call. It writes nothing and takes no lock. read may
@@ -167,14 +166,14 @@ func (s *Store) View(ctx context.Context, read func(*View) error) (errcodes.Warn
 	if err != nil {
 		return nil, err
 	}
-	view := &View{state: state, root: s.root}
+	view := &View{state: state, root: s.disk.Root}
 	err = read(view)
 	if damage := state.damage(); damage != nil {
 		state.close()
 		if state, err = s.recover(damage); err != nil {
 			return nil, err
 		}
-		view = &View{state: state, root: s.root}
+		view = &View{state: state, root: s.disk.Root}
 		err = read(view)
 	}
 	state.close()

@@ -426,7 +426,7 @@ func TestOperations(t *testing.T) {
 		commit, _ := put(t, s, fmt.Sprintf("thread/t%d", n%3), item{Name: strings.Repeat("x", 500)})
 		ids = append(ids, commit.OperationID)
 	}
-	if numbers, _ := generations(s.root); len(numbers) < 2 {
+	if numbers, _ := generations(s.disk.Root); len(numbers) < 2 {
 		t.Fatalf("generations %v: the log was not rotated", numbers)
 	}
 	list, more, _, err := s.Operations(Query{Limit: 5})

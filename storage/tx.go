@@ -35,7 +35,10 @@ func newTx(s *Store, st *state, op Operation) *Tx {
 }
 
 // Dir is the directory of the store.
-func (tx *Tx) Dir() *os.Root { return tx.store.root }
+func (tx *Tx) Dir() *os.Root { return tx.store.disk.Root }
+
+// Disk is the directory of the store, to write files that the update needs.
+func (tx *Tx) Disk() *Disk { return tx.store.disk }
 
 // Now is the one time of the operation, in UTC, in milliseconds.
 func (tx *Tx) Now() time.Time { return tx.now }
@@ -180,7 +183,7 @@ func (tx *Tx) changed() bool { return tx.forced || len(tx.written)+len(tx.delete
 // close releases what the update holds, and what it staged in vain.
 func (tx *Tx) close() {
 	if len(tx.files) > 0 && !tx.DryRun() && !tx.logged {
-		tx.store.root.RemoveAll(stagingPath + "/" + tx.id)
+		_ = tx.store.disk.RemoveAll(stagingPath + "/" + tx.id) // else the next update does
 	}
 	tx.state.close()
 }

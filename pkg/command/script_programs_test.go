@@ -21,65 +21,48 @@ func runProcess(p process, args []string) {
 }
 
 func runFaulty() {
-	calls, err := failing(os.Args[1])
+	fault, err := failing(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	runProcess(process{commands: table, storage: storage.Options{Calls: calls}}, os.Args[2:])
+	runProcess(process{commands: table, storage: storage.Options{Intercept: fault}}, os.Args[2:])
 }
 
 func runExtra() {
 	runProcess(process{commands: append(commands{panicky}, table...)}, os.Args[1:])
 }
 
-// failing reads KIND[:N]. The kinds are write (which finds no space), sync
-// and syncdata (which lose what was written), rename and truncate and link
-// (which are not permitted), and state: renames of the state file alone.
-func failing(fault string) (storage.Calls, error) {
+// failing reads KIND[:N]: which changes fail, all of them or the n-th. The
+// kinds are write, which finds no space, syncdata, which loses what was
+// written to the log, and state, the forbidden renames of the state file.
+func failing(fault string) (func(*storage.Change, func() error) error, error) {
 	kind, number, counted := strings.Cut(fault, ":")
 	n, err := strconv.Atoi(number)
 	if counted && err != nil {
-		return storage.Calls{}, err
+		return nil, err
+	}
+	kinds := map[string]struct {
+		errno   syscall.Errno
+		matches func(*storage.Change) bool
+	}{
+		"write":    {syscall.ENOSPC, func(c *storage.Change) bool { return c.Call == "write" }},
+		"syncdata": {syscall.EIO, func(c *storage.Change) bool { return c.Call == "sync" && strings.HasSuffix(c.Path, ".jsonl") }},
+		"state":    {syscall.EPERM, func(c *storage.Change) bool { return c.Call == "rename" && c.To == "thread_relations.json" }},
+	}
+	failing, known := kinds[kind]
+	if !known {
+		return nil, fmt.Errorf("no such kind of fault: %s", kind)
 	}
 	count := 0
-	hit := func() bool { count++; return !counted || count == n }
-	or := func(errno syscall.Errno, call func() error) error {
-		if hit() {
-			return errno
+	return func(change *storage.Change, do func() error) error {
+		if failing.matches(change) {
+			if count++; !counted || count == n {
+				return &os.PathError{Op: change.Call, Path: change.Path, Err: failing.errno}
+			}
 		}
-		return call()
-	}
-	switch kind {
-	case "write":
-		return storage.Calls{WriteAt: func(f *os.File, data []byte, at int64) (int, error) {
-			if hit() {
-				return 0, &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
-			}
-			return f.WriteAt(data, at)
-		}}, nil
-	case "sync":
-		return storage.Calls{Sync: func(f *os.File) error { return or(syscall.EIO, f.Sync) }}, nil
-	case "syncdata":
-		return storage.Calls{SyncData: func(f *os.File) error { return or(syscall.EIO, f.Sync) }}, nil
-	case "truncate":
-		return storage.Calls{Truncate: func(f *os.File, size int64) error {
-			return or(syscall.EPERM, func() error { return f.Truncate(size) })
-		}}, nil
-	case "link":
-		return storage.Calls{Link: func(r *os.Root, from, to string) error {
-			return or(syscall.EPERM, func() error { return r.Link(from, to) })
-		}}, nil
-	case "rename", "state":
-		return storage.Calls{Rename: func(r *os.Root, from, to string) error {
-			call := func() error { return r.Rename(from, to) }
-			if kind == "state" && to != "thread_relations.json" {
-				return call()
-			}
-			return or(syscall.EPERM, call)
-		}}, nil
-	}
-	return storage.Calls{}, fmt.Errorf("no such kind of fault: %s", kind)
+		return do()
+	}, nil
 }
 
 const holderProgram = "leslie-holder"

@@ -49,15 +49,15 @@ func Valid(id string) bool {
 	return true
 }
 
-// Put makes content an object of the store at dir and returns its id. An
+// Put makes content an object of the store on disk and returns its id. An
 // object that is already there, whole, is left as it is; a damaged one is
 // replaced. Failures are T503.
-func Put(dir *os.Root, content []byte) (string, error) {
-	return Hash(content), put(dir, content)
+func Put(disk *storage.Disk, content []byte) (string, error) {
+	return Hash(content), put(disk, content)
 }
 
-func put(dir *os.Root, content []byte) error {
-	w := writer{dir: dir}
+func put(disk *storage.Disk, content []byte) error {
+	w := writer{disk: disk}
 	defer w.discard()
 	if err := w.store(ofBytes(content)); err != nil {
 		return err
@@ -78,7 +78,7 @@ func Keep(tx *storage.Tx, content []byte) (string, error) {
 	if tx.DryRun() {
 		return Hash(content), nil
 	}
-	return Put(tx.Dir(), content)
+	return Put(tx.Disk(), content)
 }
 
 // Read returns the bytes of an object after comparing them with its id. An

@@ -59,7 +59,7 @@ func findings(t *testing.T, store *storage.Store) (all []storage.Finding) {
 func TestPutAndRead(t *testing.T) {
 	_, root, path := newStore(t)
 	for _, content := range [][]byte{nil, []byte("a"), {0, 0xff, '\n'}, bytes.Repeat([]byte("long "), 100_000)} {
-		id, err := Put(root, content)
+		id, err := Put(&storage.Disk{Root: root}, content)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +79,9 @@ func TestPutAndRead(t *testing.T) {
 
 func TestPutLeavesTheObjectThatIsThere(t *testing.T) {
 	_, root, path := newStore(t)
-	id, _ := Put(root, []byte("once"))
+	id, _ := Put(&storage.Disk{Root: root}, []byte("once"))
 	before, _ := os.Lstat(filepath.Join(path, Path(id)))
-	if _, err := Put(root, []byte("once")); err != nil {
+	if _, err := Put(&storage.Disk{Root: root}, []byte("once")); err != nil {
 		t.Fatal(err)
 	}
 	after, _ := os.Lstat(filepath.Join(path, Path(id)))
@@ -98,7 +98,7 @@ func TestDamageIsFoundAndPutMendsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, root, path := newStore(t)
-			id, _ := Put(root, []byte("good"))
+			id, _ := Put(&storage.Disk{Root: root}, []byte("good"))
 			at := filepath.Join(path, Path(id))
 			if err := os.Remove(at); err != nil {
 				t.Fatal(err)
@@ -112,7 +112,7 @@ func TestDamageIsFoundAndPutMendsIt(t *testing.T) {
 			if found := findings(t, store); len(found) != 1 || found[0].Subject != Path(id) {
 				t.Errorf("Check finds %v", found)
 			}
-			if _, err := Put(root, []byte("good")); err != nil {
+			if _, err := Put(&storage.Disk{Root: root}, []byte("good")); err != nil {
 				t.Fatal(err)
 			}
 			if back, err := Read(root, id); err != nil || string(back) != "good" {
@@ -139,7 +139,7 @@ func TestPutRefusesAShardThatIsNoDirectory(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(path, "objects", id[:2])); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Put(root, []byte("x")); !errors.Is(err, errcodes.WriteFailed) {
+	if _, err := Put(&storage.Disk{Root: root}, []byte("x")); !errors.Is(err, errcodes.WriteFailed) {
 		t.Errorf("Put through a link gives %v, not T503", err)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
@@ -154,7 +154,7 @@ func TestManyPutTheSameAtOnce(t *testing.T) {
 	for range 16 {
 		group.Go(func() {
 			for n := range 8 {
-				if _, err := Put(root, bytes.Repeat([]byte{byte(n)}, 10_000)); err != nil {
+				if _, err := Put(&storage.Disk{Root: root}, bytes.Repeat([]byte{byte(n)}, 10_000)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -169,7 +169,7 @@ func TestManyPutTheSameAtOnce(t *testing.T) {
 
 func TestNextUpdateRemovesWhatADeadWriterLeft(t *testing.T) {
 	store, root, path := newStore(t)
-	if _, err := Put(root, []byte("x")); err != nil {
+	if _, err := Put(&storage.Disk{Root: root}, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	left := filepath.Join(path, storage.StagingDir, "object-left")

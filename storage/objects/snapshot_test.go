@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/leslie-sh/leslie/errcodes"
+	"github.com/leslie-sh/leslie/storage"
 )
 
 // plant makes files beneath dir: a name that ends in "/" is a directory, a
@@ -49,11 +50,11 @@ func TestTakeGivesEqualTreesEqualIDs(t *testing.T) {
 	plant(t, filepath.Join(path, "threads/y/artifacts"), files)
 	plant(t, filepath.Join(path, "threads/y/artifacts"), map[string]string{"empty/": ""})
 	os.Chmod(filepath.Join(path, "threads/y/artifacts/b.md"), 0o600)
-	first, warnings, err := Take(root, "threads/x/artifacts", nil)
+	first, warnings, err := Take(&storage.Disk{Root: root}, "threads/x/artifacts", nil)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
-	second, _, err := Take(root, "threads/y/artifacts", nil)
+	second, _, err := Take(&storage.Disk{Root: root}, "threads/y/artifacts", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestMeasureAgreesWithTakeAndWritesNothing(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(path, "objects/*/*")); len(left) > 0 {
 		t.Errorf("Measure wrote %v", left)
 	}
-	taken, _, err := Take(root, "threads/x/artifacts", []string{"d"})
+	taken, _, err := Take(&storage.Disk{Root: root}, "threads/x/artifacts", []string{"d"})
 	if err != nil || taken.ID != measured.ID || !slices.Equal(taken.Paths(), []string{"d/b"}) {
 		t.Errorf("Take gives %v, %v; Measure %v", taken, err, measured)
 	}
@@ -101,7 +102,7 @@ func TestTakeLeavesOutWhatIsNoFileOfTheTree(t *testing.T) {
 		"good": "1", "pipe": "|", "abs": "->/etc/hostname", "up": "->../../y/artifacts/secret", "d/in": "->../good",
 		"dangling": "->nothing", "loop": "->loop", "dir": "->d", "via": "->dir/../../secret", "bad\x01name": "x", "d/out": "->../../../../x",
 	})
-	snapshot, warnings, err := Take(root, "threads/x/artifacts", nil)
+	snapshot, warnings, err := Take(&storage.Disk{Root: root}, "threads/x/artifacts", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,13 +124,13 @@ func TestTakeLeavesOutWhatIsNoFileOfTheTree(t *testing.T) {
 
 func TestTakeOfNothingAndOfNoDirectory(t *testing.T) {
 	_, root, path := newStore(t)
-	empty, _, err := Take(root, "threads/none/artifacts", nil)
+	empty, _, err := Take(&storage.Disk{Root: root}, "threads/none/artifacts", nil)
 	if err != nil || len(empty.Entries) != 0 || !Valid(empty.ID) {
 		t.Errorf("a tree that does not exist: %v, %v", empty, err)
 	}
 	plant(t, path, map[string]string{"threads/real/artifacts/f": "1", "threads/link/artifacts": "->../real/artifacts", "threads/alias": "->real", "threads/file/artifacts": "x"})
 	for _, tree := range []string{"threads/link/artifacts", "threads/alias/artifacts", "threads/file/artifacts"} {
-		if _, _, err := Take(root, tree, nil); err == nil || errcodes.Of(err).Code != errcodes.WriteFailed {
+		if _, _, err := Take(&storage.Disk{Root: root}, tree, nil); err == nil || errcodes.Of(err).Code != errcodes.WriteFailed {
 			t.Errorf("Take(%s) = %v, not T503", tree, err)
 		}
 	}
@@ -145,7 +146,7 @@ func TestLoadRefusesWhatIsNoManifest(t *testing.T) {
 		heading + "\n" + `{"path":"x","sha256":"short","kind":"file"}` + "\n",
 		heading + "\n" + strings.Repeat(`{"path":"x","sha256":"`+sum+`","kind":"file"}`+"\n", 2),
 	} {
-		id, _ := Put(root, []byte(text))
+		id, _ := Put(&storage.Disk{Root: root}, []byte(text))
 		if _, err := Load(root, id); err == nil || errcodes.Of(err).Code != errcodes.ReadFailed {
 			t.Errorf("Load of %q = %v, not T506", text, err)
 		}

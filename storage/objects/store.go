@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"strconv"
-	"syscall"
 
 	"github.com/leslie-sh/leslie/storage"
 )
@@ -33,7 +32,7 @@ var errChanged = errors.New("it changed while it was read")
 // A directory is synced also where the object was already there: the process
 // that renamed it into place may have died before its own sync.
 type writer struct {
-	dir     *os.Root
+	disk    *storage.Disk
 	touched map[string]bool
 	made    bool     // whether the folder of all objects is new
 	staged  []staged // in the order of writing
@@ -53,7 +52,7 @@ func (w *writer) store(s source) error {
 		w.touched = map[string]bool{}
 	}
 	w.touched[home] = true
-	if intact(w.dir, s.id, s.bytes) {
+	if intact(w.disk.Root, s.id, s.bytes) {
 		return nil
 	}
 	from, err := s.open()
@@ -67,7 +66,6 @@ func (w *writer) store(s source) error {
 		w.staged = append(w.staged, staged{temporary, s.id})
 		return nil
 	}
-	w.dir.Remove(temporary)
 	if errors.Is(err, errChanged) {
 		return err
 	}
@@ -79,17 +77,17 @@ func (w *writer) makeHome(home string) error {
 		return nil
 	}
 	for _, dir := range []string{storage.StagingDir, folder, home} {
-		err := w.dir.Mkdir(dir, 0o755)
+		err := w.disk.Mkdir(dir)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 		w.made = w.made || err == nil && dir == folder
 	}
-	return realDirs(w.dir, home)
+	return realDirs(w.disk.Root, home)
 }
 
-func (w *writer) write(temporary string, from io.Reader, id string) (err error) {
-	file, err := w.dir.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, perm)
+func (w *writer) write(temporary string, from io.Reader, id string) error {
+	file, err := w.disk.Create(temporary, perm)
 	if err != nil {
 		return err
 	}
@@ -99,15 +97,9 @@ func (w *writer) write(temporary string, from io.Reader, id string) (err error) 
 		err = errChanged
 	}
 	if err == nil {
-		err = file.Chmod(perm) // whatever the umask took away
-	}
-	if err == nil {
 		err = file.Sync()
 	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	return err
+	return file.Finish(err)
 }
 
 // flush puts everything stored so far in its place and makes it durable. The
@@ -115,32 +107,32 @@ func (w *writer) write(temporary string, from io.Reader, id string) (err error) 
 // back would be lost with it.
 func (w *writer) flush() error {
 	if len(w.staged) > 0 {
-		if err := syncDir(w.dir, storage.StagingDir); err != nil {
+		if err := w.disk.SyncDir(storage.StagingDir); err != nil {
 			return unwritable(storage.StagingDir, err)
 		}
 	}
 	for len(w.staged) > 0 {
 		object := w.staged[0]
-		if err := w.dir.Rename(object.path, Path(object.id)); err != nil {
+		if err := w.disk.Rename(object.path, Path(object.id)); err != nil {
 			return unwritable(Path(object.id), err)
 		}
 		w.staged = w.staged[1:]
 	}
 	for home := range w.touched {
-		if err := syncDir(w.dir, home); err != nil {
+		if err := w.disk.SyncDir(home); err != nil {
 			return unwritable(home, err)
 		}
 	}
 	if len(w.touched) == 0 {
 		return nil
 	}
-	if err := syncDir(w.dir, folder); err != nil {
+	if err := w.disk.SyncDir(folder); err != nil {
 		return unwritable(folder, err)
 	}
 	if !w.made {
 		return nil
 	}
-	if err := syncDir(w.dir, "."); err != nil {
+	if err := w.disk.SyncDir("."); err != nil {
 		return unwritable(".", err)
 	}
 	return nil
@@ -149,17 +141,8 @@ func (w *writer) flush() error {
 // discard removes what was staged and will not be put in its place.
 func (w *writer) discard() {
 	for _, object := range w.staged {
-		w.dir.Remove(object.path)
+		_ = w.disk.Remove(object.path) // else the next update does
 	}
-}
-
-func syncDir(dir *os.Root, name string) error {
-	opened, err := dir.Open(name)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	return opened.Sync()
 }
 
 // intact reports whether the object is there with the right bytes.

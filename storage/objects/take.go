@@ -21,10 +21,10 @@ import (
 // in the tree is taken as a link; what is neither (a FIFO, a link that leaves
 // the tree, an unreadable file) is left out, each with a warning (W110) that
 // has threadId, path and reason. A file that is written meanwhile is read again.
-func Take(dir *os.Root, tree string, scopes []string) (Snapshot, errcodes.Warnings, error) {
-	w := &writer{dir: dir}
+func Take(disk *storage.Disk, tree string, scopes []string) (Snapshot, errcodes.Warnings, error) {
+	w := &writer{disk: disk}
 	defer w.discard()
-	return take(dir, tree, scopes, w.store, func(text []byte) error {
+	return take(disk.Root, tree, scopes, w.store, func(text []byte) error {
 		if err := w.store(ofBytes(text)); err != nil {
 			return err
 		}
@@ -39,11 +39,11 @@ func Measure(dir *os.Root, tree string, scopes []string) (Snapshot, errcodes.War
 
 // Capture is Take for a transaction: a dry run measures only. Warnings go to tx.
 func Capture(tx *storage.Tx, tree string, scopes []string) (Snapshot, error) {
-	look := Take
+	look := func() (Snapshot, errcodes.Warnings, error) { return Take(tx.Disk(), tree, scopes) }
 	if tx.DryRun() {
-		look = Measure
+		look = func() (Snapshot, errcodes.Warnings, error) { return Measure(tx.Dir(), tree, scopes) }
 	}
-	snapshot, warnings, err := look(tx.Dir(), tree, scopes)
+	snapshot, warnings, err := look()
 	for _, warning := range warnings {
 		tx.Warn(warning)
 	}
@@ -54,7 +54,7 @@ func Capture(tx *storage.Tx, tree string, scopes []string) (Snapshot, error) {
 // root, a tree of the store, following nothing, and describes it. A dry run
 // of tx writes nothing. It returns the faults of ReadFile, or T503.
 func KeepFile(tx *storage.Tx, root *os.Root, name string) (Entry, error) {
-	w := &writer{dir: tx.Dir()}
+	w := &writer{disk: tx.Disk()}
 	defer w.discard()
 	keep := w.store
 	if tx.DryRun() {

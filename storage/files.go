@@ -9,39 +9,6 @@ import (
 	"github.com/leslie-sh/leslie/errcodes"
 )
 
-// Calls are the system calls that make an operation durable, as fields, so
-// that a test can make the n-th of them fail. A nil field is the real call.
-type Calls struct {
-	WriteAt  func(file *os.File, data []byte, offset int64) (int, error)
-	Sync     func(file *os.File) error // data and metadata, of files and directories
-	SyncData func(file *os.File) error // data, and the size it needs
-	Rename   func(root *os.Root, from, to string) error
-	Link     func(root *os.Root, from, to string) error
-	Truncate func(file *os.File, size int64) error
-}
-
-func (c Calls) orDefault() Calls {
-	if c.WriteAt == nil {
-		c.WriteAt = (*os.File).WriteAt
-	}
-	if c.Sync == nil {
-		c.Sync = (*os.File).Sync
-	}
-	if c.SyncData == nil {
-		c.SyncData = syncData
-	}
-	if c.Rename == nil {
-		c.Rename = (*os.Root).Rename
-	}
-	if c.Link == nil {
-		c.Link = (*os.Root).Link
-	}
-	if c.Truncate == nil {
-		c.Truncate = (*os.File).Truncate
-	}
-	return c
-}
-
 // errIrregular says that something else stands in the place of a file of the store.
 var errIrregular = errors.New("something else stands in its place; links, pipes and the like are not followed")
 
@@ -94,16 +61,6 @@ func ReadDir(root *os.Root, path string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(root.FS(), path)
 }
 
-// syncDir makes the names in a directory durable.
-func (s *Store) syncDir(path string) error {
-	dir, err := s.root.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return s.calls.Sync(dir)
-}
-
 // replace writes data to path so that after any crash path holds the old
 // content or the new, and the new is durable when replace returns.
 func (s *Store) replace(path, dir string, mode os.FileMode, data []byte) error {
@@ -111,11 +68,10 @@ func (s *Store) replace(path, dir string, mode os.FileMode, data []byte) error {
 	if err := s.writeNew(temporary, mode, data); err != nil {
 		return err
 	}
-	if err := s.calls.Rename(s.root, temporary, path); err != nil {
-		s.root.Remove(temporary)
-		return err
+	if err := s.disk.Rename(temporary, path); err != nil {
+		return errors.Join(err, s.disk.Remove(temporary))
 	}
-	return s.syncDir(dir)
+	return s.disk.SyncDir(dir)
 }
 
 // writeNew makes a durable file that did not exist; what an earlier crash
@@ -125,35 +81,17 @@ func (s *Store) writeNew(path string, mode os.FileMode, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err = s.calls.WriteAt(file, data, 0); err == nil {
-		err = s.calls.Sync(file)
+	if _, err = file.Write(data); err == nil {
+		err = file.Sync()
 	}
-	return s.finish(file, path, err)
+	return file.Finish(err)
 }
 
-func (s *Store) createNew(path string, mode os.FileMode) (*os.File, error) {
-	if err := s.root.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (s *Store) createNew(path string, mode os.FileMode) (*Handle, error) {
+	if err := s.disk.Remove(path); err != nil {
 		return nil, err
 	}
-	file, err := s.root.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return nil, err
-	}
-	if err := file.Chmod(mode.Perm()); err != nil {
-		return nil, s.finish(file, path, err)
-	}
-	return file, nil
-}
-
-// finish closes file, and removes it when it did not come to be whole.
-func (s *Store) finish(file *os.File, path string, err error) error {
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		s.root.Remove(path)
-	}
-	return err
+	return s.disk.Create(path, mode)
 }
 
 // cannotWrite gives the error of a write that failed before the commit.
