@@ -3,6 +3,7 @@ module github.com/leslie-sh/leslie
 go 1.26
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/gofrs/flock v0.13.1
 	github.com/lmittmann/tint v1.2.1
 	github.com/rogpeppe/go-internal v1.16.0

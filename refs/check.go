@@ -18,7 +18,7 @@ import (
 // references, snapshots and their copies are whole, and there is no circle.
 // An index is mended from the record, a copy from its object.
 func Check(r storage.Reader) ([]storage.Check, error) {
-	c := checking{r: r, refs: map[string]Reference{}}
+	c := checking{r: r, refs: map[string]Reference{}, threads: map[string]bool{}}
 	var checks []storage.Check
 	for _, step := range []struct {
 		name string
@@ -36,22 +36,38 @@ func Check(r storage.Reader) ([]storage.Check, error) {
 }
 
 type checking struct {
-	r    storage.Reader
-	refs map[string]Reference
+	r       storage.Reader
+	refs    map[string]Reference
+	threads map[string]bool // the keys there are
 }
 
 func find(check *storage.Check, subject string, code errcodes.Code, repair func(*storage.Tx) error, format string, values ...any) {
 	check.Findings = append(check.Findings, storage.Finding{Subject: subject, Code: code, Message: fmt.Sprintf(format, values...), Repair: repair})
 }
 
+// readThreads reads which threads there are, all at once: there may be as many
+// references as threads.
+func (c *checking) readThreads() error {
+	for record, err := range c.r.Scan(threadKey("")) {
+		if err != nil {
+			return err
+		}
+		c.threads[record.Key] = true
+	}
+	return nil
+}
+
 func (c *checking) read(check *storage.Check) error {
+	if err := c.readThreads(); err != nil {
+		return err
+	}
 	for record, err := range c.r.Scan(prefix) {
 		if err != nil {
 			return err
 		}
 		check.Count++
 		subject := strings.Clone(record.Key)
-		ref, err := decode(c.r, record)
+		ref, err := decoded(record)
 		if err != nil {
 			find(check, subject, errcodes.StoreCorrupted, nil, "%v", err)
 			continue
@@ -64,11 +80,7 @@ func (c *checking) read(check *storage.Check) error {
 		if err := ref.check(); err != nil {
 			find(check, subject, errcodes.StoreCorrupted, nil, "%v", err)
 		}
-		_, found, err := c.r.Get(threadKey(ref.From))
-		if err != nil {
-			return err
-		}
-		if !found {
+		if !c.threads[threadKey(ref.From)] {
 			find(check, subject, errcodes.ThreadNotFound, nil, "its thread '%s' does not exist", objects.Printable(ref.From))
 		}
 	}

@@ -240,3 +240,24 @@ func TestCheckFindsCirclesAndMendsIndexes(t *testing.T) {
 		return nil
 	})
 }
+
+func TestCheckFindsReferencesOfNoThread(t *testing.T) {
+	r := newRoom(t)
+	r.threads("a", "b")
+	ref := r.add("a", "b", Live).Reference
+	harm := func(change func(tx *storage.Tx) error) {
+		t.Helper()
+		if _, err := r.update(change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	harm(func(tx *storage.Tx) error { return tx.Delete(threadKey("b")) })
+	if found := r.findings(); len(found) != 0 {
+		t.Errorf("a target may be missing, but: %v", found)
+	}
+	harm(func(tx *storage.Tx) error { return tx.Delete(threadKey("a")) })
+	if found := r.findings(); len(found) != 1 || found[0].Code != errcodes.ThreadNotFound || found[0].Subject != key(ref.ID) {
+		t.Errorf("%v", found)
+	}
+	harm(func(tx *storage.Tx) error { _, err := Remove(tx, ref.ID); return err })
+}

@@ -75,6 +75,15 @@ func (ref Reference) folder() string     { return "threads/" + ref.From + "/cont
 func (ref Reference) artifacts() string  { return objects.ArtifactsDir(ref.Target) }
 
 func decode(r storage.Reader, record storage.Record) (Reference, error) {
+	ref, err := decoded(record)
+	if err == nil && ref.Binding == Live {
+		_, ref.TargetResolved, err = r.Get(threadKey(ref.Target))
+	}
+	return ref, err
+}
+
+// decoded returns what the record itself says.
+func decoded(record storage.Record) (Reference, error) {
 	var ref Reference
 	if err := record.Decode(&ref); err != nil {
 		return Reference{}, err
@@ -82,11 +91,6 @@ func decode(r storage.Reader, record storage.Record) (Reference, error) {
 	ref.Revision, ref.Seq = record.Revision, record.Seq
 	if ref.Scopes == nil {
 		ref.Scopes = []string{}
-	}
-	if ref.Binding == Live {
-		_, found, err := r.Get(threadKey(ref.Target))
-		ref.TargetResolved = found
-		return ref, err
 	}
 	return ref, nil
 }

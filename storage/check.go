@@ -100,8 +100,14 @@ func (s *Store) checkLog(c *Check) *base {
 		c.Count += len(log.lines)
 		s.checkSegment(c, log, start.header.Generation, i == len(r.segments)-1)
 	}
+	known := len(r.tried)
 	st := r.replay(start)
 	if st == nil {
+		for _, tried := range r.tried[known:] {
+			if len(c.Findings) == 0 {
+				c.find(tried.Path, "%s", tried.Problem)
+			}
+		}
 		return nil
 	}
 	return &base{path: opsPath, header: header{Seq: st.seq, Generation: st.generation}, records: st.overlay}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/leslie-sh/leslie/errcodes"
 )
@@ -29,6 +28,9 @@ func (s *Store) commit(tx *Tx) (Commit, error) {
 	if !tx.changed() {
 		return Commit{}, nil
 	}
+	if tx.seq >= largestNumber {
+		return Commit{}, numbersEnd(statePath)
+	}
 	if err := s.commitStaging(tx); err != nil {
 		return Commit{}, err
 	}
@@ -47,7 +49,7 @@ func (s *Store) commit(tx *Tx) (Commit, error) {
 
 // settle does what follows a commit and can be done again later.
 func (s *Store) settle(tx *Tx) {
-	if err := s.publish(tx.id, tx.files); err != nil {
+	if err := s.publish(tx.id, tx.files, false); err != nil {
 		tx.Warn(errcodes.StateNotRewritten.Warn("path", publishedPath(err), "reason", reason(err)))
 	}
 	for _, dir := range tx.dirs {
@@ -74,7 +76,7 @@ func (s *Store) rewriteDue(st *state) bool {
 // appendLine adds the update's line to the current log file and makes it durable.
 func (s *Store) appendLine(tx *Tx) error {
 	path := generationPath(tx.generation)
-	line, err := tx.entry().line()
+	line, err := tx.entry().line(path)
 	if err != nil {
 		return err
 	}
@@ -134,41 +136,6 @@ func (s *Store) syncLine(file *Handle, line []byte, tx *Tx) error {
 	return s.cutBack(file, tx, outcomeUnknown(tx, first))
 }
 
-// beginAgain starts the log anew with a checkpoint that holds every record,
-// because the log as it is does not give the state any more. The state file
-// must follow before anybody is answered, since it alone names the new log.
-func (s *Store) beginAgain(tx *Tx) error {
-	e := tx.entry()
-	e.Checkpoint = true
-	e.Put = nil
-	for line, err := range tx.lines("") {
-		if err != nil {
-			return tx.note(err)
-		}
-		line.text = slices.Clone(line.text)
-		e.Put = append(e.Put, line)
-	}
-	line, err := e.line()
-	if err != nil {
-		return err
-	}
-	first := firstLine(tx.generation+1, tx.seq)
-	path := generationPath(tx.generation + 1)
-	if err := s.makeOps(); err != nil {
-		return cannotWrite(opsPath, err)
-	}
-	if err := s.replace(path, opsPath, stateNewMode, append(first, line...)); err != nil {
-		return cannotWrite(path, err)
-	}
-	next := *tx.state
-	next.generation, next.seq, next.logEnd = tx.generation+1, tx.seq+1, int64(len(first)+len(line))
-	if err := s.rewriteOrRecover(&next); err != nil {
-		return cannotWrite(statePath, errors.Join(err, s.disk.Remove(path)))
-	}
-	tx.generation, tx.logEnd = next.generation, next.logEnd
-	return nil
-}
-
 func (s *Store) makeOps() error {
 	if err := s.disk.Mkdir(opsPath); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -214,6 +181,9 @@ func (s *Store) rewrite(st *state) error {
 	if err := file.Finish(err); err != nil {
 		return err
 	}
+	if err := s.disk.Remove(backupPath + ".tmp"); err != nil { // of a process that died
+		return errors.Join(err, s.disk.Remove(temporary))
+	}
 	if st.table != nil && !st.keepBackup {
 		if err := s.backUp(); err != nil {
 			return errors.Join(err, s.disk.Remove(temporary))
@@ -239,6 +209,9 @@ func fileMode(mode os.FileMode) os.FileMode {
 
 // rotate begins the next log file; operations that the state file holds stay in the old one.
 func (s *Store) rotate(h *header) error {
+	if h.Generation >= largestNumber {
+		return numbersEnd(opsPath)
+	}
 	first := firstLine(h.Generation+1, h.Seq)
 	if err := s.replace(generationPath(h.Generation+1), opsPath, stateNewMode, first); err != nil {
 		return err
@@ -285,9 +258,6 @@ func (s *Store) writeState(file *Handle, h header, st *state) error {
 // another of the same file leaves both, so the temporary name goes in any case.
 func (s *Store) backUp() error {
 	temporary := backupPath + ".tmp"
-	if err := s.disk.Remove(temporary); err != nil {
-		return err
-	}
 	if err := s.disk.Link(statePath, temporary); err != nil {
 		if err := s.copyState(temporary); err != nil {
 			return err

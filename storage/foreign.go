@@ -2,6 +2,7 @@ package storage
 
 import (
 	"bytes"
+	"io"
 
 	"github.com/tidwall/gjson"
 )
@@ -12,8 +13,10 @@ import (
 
 // rewritten reports whether another program has written the file, rather
 // than something has damaged it in its place.
-func rewritten(data []byte, h header) bool {
-	return h.Bytes != int64(len(data)) || !bytes.Contains(data[:min(len(data), headerLimit)], []byte(headerEnd))
+func rewritten(file io.ReaderAt, size int64, h header) bool {
+	start := make([]byte, min(size, headerLimit))
+	n, _ := file.ReadAt(start, 0)
+	return h.Bytes != size || !bytes.Contains(start[:n], []byte(headerEnd))
 }
 
 // adopt keeps members that another program added to records or header of the

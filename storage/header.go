@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/tidwall/gjson"
 
@@ -59,26 +60,34 @@ const (
 	intact                    // it fits
 )
 
+// extraLimit bounds the members of a header that this version does not know.
+const extraLimit = 3 << 10
+
 // parseHeader reads the header's members from any valid JSON object.
-func parseHeader(object []byte) (h header, fits integrity) {
+func parseHeader(object string) (h header, fits integrity) {
 	numbers := map[string]*int64{"seq": &h.Seq, "generation": &h.Generation, "offset": &h.Offset, "count": &h.Count, "bytes": &h.Bytes}
 	var sum string
 	var unknown [][]byte
-	gjson.ParseBytes(object).ForEach(func(key, value gjson.Result) bool {
-		number, known := numbers[key.Str]
+	sound, room := true, extraLimit
+	gjson.Parse(object).ForEach(func(key, value gjson.Result) bool {
+		target, known := numbers[key.Str]
 		switch {
 		case known:
-			*number = value.Int()
+			*target, known = number(value.Raw)
+			sound = sound && known
 		case key.Str == "version":
-			h.Version = int(value.Int())
+			h.Version, known = version(value.Raw)
+			sound = sound && known
 		case key.Str == "crc":
 			sum = value.Str
 		case key.Str != "sorted" && key.Str != "records":
-			unknown = append(unknown, appendMember(nil, key.Raw, value.Raw))
+			if room -= len(key.Raw) + len(value.Raw) + len(",:"); room >= 0 {
+				unknown = append(unknown, appendMember(nil, key.Raw, value.Raw))
+			}
 		}
 		return true
 	})
-	for n := len(unknown); n >= 0 && fits == unfit; n-- {
+	for n := len(unknown); sound && room >= 0 && n >= 0 && fits == unfit; n-- {
 		h.Extra = bytes.Join(unknown[:n], nil)
 		if bytes.HasSuffix(h.sealed(), []byte(`"`+sum+`"}`)) {
 			fits = extended
@@ -91,6 +100,12 @@ func parseHeader(object []byte) (h header, fits integrity) {
 	return h, fits
 }
 
+// version reads the number of a layout; one too large for a number is from the future, too.
+func version(text string) (int, bool) {
+	value, ok := number(text)
+	return int(min(value, math.MaxInt32)), ok && value > 0
+}
+
 // headerOf reads the header from the first bytes of a state file, and reports
 // whether it is as this package wrote it. Code: T505.
 func headerOf(start []byte) (h header, ours bool, err error) {
@@ -99,10 +114,10 @@ func headerOf(start []byte) (h header, ours bool, err error) {
 		return header{}, false, nil
 	}
 	object := append(append([]byte(nil), start[:end]...), '}')
-	if !gjson.ValidBytes(object) {
+	if !validJSON(object) {
 		return header{}, false, nil
 	}
-	h, fits := parseHeader(object)
+	h, fits := parseHeader(string(object))
 	return h, fits == intact && h.size() == end+len(headerEnd), h.known()
 }
 

@@ -51,10 +51,8 @@ func (s *Store) exists() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer loaded.close()
-	_, err = s.disk.Lstat(statePath)
-	unfinished := errors.Is(err, fs.ErrNotExist) && loaded.seq == 0
-	return !unfinished, nil
+	loaded.close()
+	return true, nil
 }
 
 // create writes the files of an empty store, the state last: until it is

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,34 +26,74 @@ import (
 // So a lock that is released early is taken at once, in the order of asking,
 // and T501 still comes when the schedule is over. A lock that arrives after
 // its caller has gone is released at once.
+//
+// A person or a clean-up may remove the lock file while it is locked, and
+// whoever comes next makes another and locks that. So the holder locks the
+// directory of the store as well, which cannot be replaced under its hands.
+
+// latch is the lock: that of the lock file, and behind it that of the directory.
+type latch struct{ lock, dir *flock.Flock }
+
+func (s *Store) newLatch() latch {
+	return latch{
+		lock: flock.New(filepath.Join(s.path, lockPath), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o644)),
+		dir:  flock.New(s.path, flock.SetFlag(os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW)),
+	}
+}
+
+// try locks both if nobody holds either. A file system that does not lock
+// directories leaves it at the file.
+func (l latch) try() (bool, error) {
+	locked, err := l.lock.TryLock()
+	if !locked || err != nil {
+		return false, err
+	}
+	if locked, err := l.dir.TryLock(); !locked && err == nil {
+		l.lock.Unlock()
+		return false, nil
+	}
+	return true, nil
+}
+
+// wait locks both, however long that takes.
+func (l latch) wait() error {
+	err := l.lock.Lock()
+	if err == nil {
+		_ = l.dir.Lock()
+	}
+	return err
+}
+
+func (l latch) release() {
+	l.dir.Unlock()
+	l.lock.Unlock()
+}
 
 // held is the lock, held by this process.
 type held struct {
+	latch
 	store *Store
-	lock  *flock.Flock
 }
 
 // acquire takes the lock. Codes: T501, T503, the cause of ctx.
 func (s *Store) acquire(ctx context.Context) (*held, error) {
 	for {
-		lock, err := s.await(ctx)
+		latch, err := s.await(ctx)
 		if err != nil {
 			return nil, err
 		}
-		current, err := s.isCurrent(lock)
+		current, err := s.isCurrent(latch.lock)
 		if err != nil {
-			lock.Unlock()
+			latch.release()
 			return nil, cannotWrite(lockPath, err)
 		}
 		if current {
 			s.announce()
-			return &held{store: s, lock: lock}, nil
+			return &held{latch: latch, store: s}, nil
 		}
-		lock.Unlock()
+		latch.release()
 	}
 }
-
-func (h *held) release() { h.lock.Unlock() }
 
 // isCurrent reports whether the file that was locked is still the one at its
 // path: a lock on a file that somebody has removed keeps nobody out.
@@ -72,18 +113,17 @@ func (s *Store) isCurrent(lock *flock.Flock) (bool, error) {
 }
 
 // await takes the lock by the schedule.
-func (s *Store) await(ctx context.Context) (*flock.Flock, error) {
-	lock := flock.New(filepath.Join(s.path, lockPath), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK), flock.SetPermissions(0o644))
-	queue := &queue{lock: lock, dir: s.path}
+func (s *Store) await(ctx context.Context) (latch, error) {
+	queue := &queue{latch: s.newLatch(), dir: s.path}
 	err := retry.Do(ctx, s.options.Retry, queue.attempt, retry.Options{Wait: queue.wait, Notify: s.attempted})
 	if err == nil {
-		return lock, nil
+		return queue.latch, nil
 	}
 	queue.abandon()
 	if coded := errcodes.Of(err); coded.Code == errcodes.LockFailed {
-		return nil, coded.Having("path", lockPath, "holder", s.holder(), "retryAfterMs", retry.Default.Max.Milliseconds())
+		return latch{}, coded.Having("path", lockPath, "holder", s.holder(), "retryAfterMs", retry.Default.Max.Milliseconds())
 	}
-	return nil, err
+	return latch{}, err
 }
 
 // attempted passes on that an attempt has failed, with who holds the lock.
@@ -96,7 +136,7 @@ func (s *Store) attempted(attempt retry.Attempt) {
 
 // queue is one caller's place in the kernel's queue for a lock.
 type queue struct {
-	lock   *flock.Flock
+	latch  latch
 	dir    string
 	got    chan error // nil until the first attempt has failed
 	result error
@@ -110,9 +150,9 @@ func (q *queue) attempt(context.Context) error {
 		}
 		return errcodes.LockFailed.With()
 	}
-	locked, err := q.lock.TryLock()
+	locked, err := q.latch.try()
 	if err != nil {
-		return lockError(q.lock.Path(), err)
+		return lockError(q.latch.lock.Path(), err)
 	}
 	if !locked {
 		return errcodes.LockFailed.With()
@@ -124,9 +164,9 @@ func (q *queue) attempt(context.Context) error {
 func (q *queue) enter() {
 	q.got = make(chan error, 1)
 	go func() {
-		err := q.lock.Lock()
+		err := q.latch.wait()
 		if err != nil {
-			err = lockError(q.lock.Path(), err)
+			err = lockError(q.latch.lock.Path(), err)
 		}
 		q.got <- err
 	}()
@@ -147,17 +187,19 @@ func (q *queue) abandon() {
 	}
 	go func() {
 		if err := <-q.got; err == nil {
-			q.lock.Unlock()
+			q.latch.release()
 		}
 	}()
 }
 
 // announce writes who holds the lock, for those who wait. It is advice: no
-// decision rests on it, and nothing is lost with it.
+// decision rests on it, and nothing is lost with it. It is written over the
+// note of the holder before, in the same width, because others wait meanwhile
+// and cutting a file to nothing costs more than all the rest of taking the lock.
 func (s *Store) announce() {
-	text := []byte("pid " + strconv.Itoa(os.Getpid()) + "\n")
+	text := fmt.Appendf(nil, "pid %-10d\n", os.Getpid())
 	_ = s.disk.change(Change{Call: "write", Path: holderPath, Data: text}, func(change *Change) error {
-		file, err := openRegular(s.disk.Root, holderPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+		file, err := openRegular(s.disk.Root, holderPath, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err != nil {
 			return err
 		}
@@ -176,7 +218,8 @@ func (s *Store) holder() string {
 	defer file.Close()
 	text := make([]byte, 64)
 	n, _ := file.Read(text)
-	pid, found := strings.CutPrefix(strings.TrimSpace(string(text[:n])), "pid ")
+	line, _, _ := strings.Cut(string(text[:n]), "\n")
+	pid, found := strings.CutPrefix(strings.TrimSpace(line), "pid ")
 	if _, err := strconv.Atoi(pid); err != nil || !found {
 		return "unknown"
 	}

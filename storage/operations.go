@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"iter"
@@ -53,11 +54,12 @@ func (s *Store) Operations(query Query) (list []Logged, more bool, warnings errc
 		if within.ended(more) {
 			break
 		}
-		if !within.shows(gjson.GetBytes(line.text, "id").Str) {
+		if !within.shows(line) || !query.mayTouch(line) {
 			continue
 		}
 		op := line.logged()
 		switch {
+		case op.isCheckpoint(): // nothing was done
 		case !query.selects(op):
 		case query.Limit > 0 && len(list) == query.Limit:
 			more = true
@@ -80,12 +82,18 @@ type window struct {
 	begun, closed bool
 }
 
-// shows reports whether the next older operation, called id, lies within w.
-func (w *window) shows(id string) bool {
-	w.closed = w.closed || w.Since != "" && id == w.Since
+// shows reports whether the next older operation lies within w.
+func (w *window) shows(line opLine) bool {
+	w.closed = w.closed || w.Since != "" && line.is(w.Since)
 	within := w.begun && !w.closed
-	w.begun = w.begun || id == w.Before
+	w.begun = w.begun || line.is(w.Before)
 	return within
+}
+
+// is reports whether the operation has this id. The log can be long, and few
+// lines of it hold an id, so those are looked into.
+func (o opLine) is(id string) bool {
+	return bytes.Contains(o.text, []byte(id)) && gjson.GetBytes(o.text, "id").Str == id
 }
 
 // ended reports whether nothing older has to be looked at: more says that
@@ -137,12 +145,24 @@ func (s *Store) backward(warnings *errcodes.Warnings) iter.Seq2[opLine, error] {
 	}
 }
 
+// mayTouch is false where selects is, and needs not take the line apart: an
+// id stands in a key or a path as it is.
+func (q Query) mayTouch(line opLine) bool {
+	return q.Of == "" || bytes.Contains(line.text, []byte(q.Of))
+}
+
 func (q Query) selects(op Logged) bool {
 	if q.Of == "" {
 		return true
 	}
 	touches := func(key string) bool { return slices.Contains(strings.Split(key, "/"), q.Of) }
 	return slices.ContainsFunc(op.Keys, touches) || slices.ContainsFunc(op.Paths, touches)
+}
+
+// isCheckpoint reports whether the operation is a part of a checkpoint, which
+// changes nothing and is not shown.
+func (op Logged) isCheckpoint() bool {
+	return op.Operation == checkpointName && op.Operator == "system"
 }
 
 // logged reads what the line says of its operation. Of a checkpoint only the
@@ -171,13 +191,15 @@ func (o opLine) logged() Logged {
 				return true
 			})
 		case "del":
-			for _, deleted := range value.Array() {
+			value.ForEach(func(_, deleted gjson.Result) bool {
 				op.Keys = append(op.Keys, deleted.Str)
-			}
+				return true
+			})
 		case "files":
-			for _, file := range value.Array() {
+			value.ForEach(func(_, file gjson.Result) bool {
 				op.Paths = append(op.Paths, file.Get("path").Str)
-			}
+				return true
+			})
 		}
 		return true
 	})

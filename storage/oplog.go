@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/leslie-sh/leslie/errcodes"
 )
 
 // The write-ahead log is a row of files, ops/<generation>.jsonl. A file
@@ -23,8 +26,9 @@ import (
 //
 // Numbers follow each other without a gap, over the files too, so that a
 // line that is missing is noticed as much as one that is damaged. An
-// operation with "checkpoint":true puts every record there is: what came before is
-// not needed to rebuild the state.
+// operation with "checkpoint":true forgets every record: with those behind it,
+// it says again what there is, and what came before is not needed to rebuild
+// the state.
 
 // generationPath names the log file of a generation.
 func generationPath(generation int64) string {
@@ -42,9 +46,9 @@ func generations(root *os.Root) ([]int64, error) {
 	}
 	var found []int64
 	for _, entry := range entries {
-		number, err := strconv.ParseInt(strings.TrimSuffix(entry.Name(), ".jsonl"), 10, 64)
-		if err == nil && number > 0 && generationPath(number) == opsPath+"/"+entry.Name() {
-			found = append(found, number)
+		generation, ok := number(strings.TrimSuffix(entry.Name(), ".jsonl"))
+		if ok && generation > 0 && generationPath(generation) == opsPath+"/"+entry.Name() {
+			found = append(found, generation)
 		}
 	}
 	slices.Sort(found)
@@ -59,6 +63,7 @@ type segment struct {
 	end        int64    // behind the last line that ends in a newline and is intact, and has no fault before it
 	size       int64    // of the file
 	faults     []fault
+	strays     []opLine // intact operations that do not follow the one before them; only a salvage takes them
 }
 
 // opLine is one intact operation of the log.
@@ -72,14 +77,19 @@ type fault struct {
 	line   int   // counted from 1
 	begin  int64 // its bytes
 	end    int64
-	isTail bool // nothing intact follows
-	isTorn bool // it is the last line and has no newline
+	last   int64 // where the last of its lines begins
+	isTail bool  // nothing intact follows
+	isTorn bool  // it is the last line and has no newline
 }
 
 func (f fault) bytes() string { return fmt.Sprintf("%d-%d", f.begin, f.end) }
 
+// segmentRoom is the size up to which a log file is read at once and its lines
+// are not copied. Of larger ones only what is intact is held.
+const segmentRoom = 1 << 20
+
 // readSegment reads a whole log file. The error is that of opening or
-// reading; damage is told in the segment.
+// reading (T506); damage is told in the segment.
 func readSegment(root *os.Root, generation int64) (*segment, error) {
 	file, err := openRegular(root, generationPath(generation), os.O_RDONLY, 0)
 	if err != nil {
@@ -90,67 +100,86 @@ func readSegment(root *os.Root, generation int64) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, info.Size())
-	n, err := file.ReadAt(data, 0)
-	if err != nil && n < len(data) && n == 0 && len(data) > 0 {
-		return nil, err
-	}
-	return parseSegment(generation, data[:n]), nil
+	return parseSegment(generation, file, info.Size())
 }
 
-func parseSegment(generation int64, data []byte) *segment {
-	s := &segment{generation: generation, before: -1, size: int64(len(data))}
-	last, number := int64(-1), 0
-	for begin := 0; begin < len(data); number++ {
-		length := bytes.IndexByte(data[begin:], '\n')
-		stop, next := begin+length, begin+length+1
-		if length < 0 {
-			stop, next = len(data), len(data)
+func parseSegment(generation int64, file io.ReaderAt, size int64) (*segment, error) {
+	s := &segment{generation: generation, before: -1}
+	reader := newLineReader(file, 0, size, int(min(size, segmentRoom)))
+	last, count := int64(-1), 0
+	for ; ; count++ {
+		text, begin, err := reader.next()
+		if err == io.EOF {
+			break
 		}
-		seq, ok := s.accept(data[begin:stop], number, last)
-		if !ok || length < 0 {
-			s.fail(number+1, int64(begin), int64(next), length < 0)
-		} else {
-			last = seq
-			s.settle(int64(next))
+		if err != nil && err != errBroken {
+			return nil, cannotRead(generationPath(generation), err)
 		}
-		begin = next
+		seq, ok := int64(0), false
+		if err == nil {
+			seq, ok = s.accept(text, count, last)
+		}
+		if !ok {
+			s.fail(count+1, begin, reader.begin, err != nil && text != nil)
+			continue
+		}
+		if last >= 0 && seq > last+1 && !s.failing() {
+			s.fail(count+1, begin, begin, false)
+		}
+		last = seq
+		s.settle(reader.begin)
+		if n := len(s.lines); n > 0 && size > segmentRoom {
+			s.lines[n-1].text = bytes.Clone(text)
+		}
 	}
-	if number == 0 {
+	if count == 0 {
 		s.fail(1, 0, 0, true)
 	}
-	return s
+	s.size = reader.end
+	return s, nil
 }
 
 // accept takes in one line when it is intact and follows the one before.
-func (s *segment) accept(text []byte, number int, last int64) (seq int64, ok bool) {
+func (s *segment) accept(text []byte, count int, last int64) (seq int64, ok bool) {
 	if _, err := unseal(text); err != nil {
 		return 0, false
 	}
-	if number == 0 {
-		first := gjson.ParseBytes(text)
-		if first.Get("generation").Int() != s.generation || first.Get("version").Int() > SchemaVersion {
+	if count == 0 {
+		before, ok := number(gjson.GetBytes(text, "after").Raw)
+		if !ok || string(firstLine(s.generation, before)) != string(text)+"\n" {
+			s.stray(text)
 			return 0, false
 		}
-		s.before = first.Get("after").Int()
-		return s.before, true
+		s.before = before
+		return before, true
 	}
 	seq, ok = leadingSeq(text)
 	if !ok || last >= 0 && seq <= last {
+		s.stray(text)
 		return 0, false
 	}
 	s.lines = append(s.lines, opLine{seq: seq, text: text})
 	return seq, true
 }
 
+// stray keeps an operation that stands in the wrong place.
+func (s *segment) stray(text []byte) {
+	if seq, ok := leadingSeq(text); ok {
+		s.strays = append(s.strays, opLine{seq: seq, text: bytes.Clone(text)})
+	}
+}
+
 // fail notes a damaged line; one directly behind another is the same fault.
 func (s *segment) fail(number int, begin, end int64, torn bool) {
 	if n := len(s.faults); n > 0 && s.faults[n-1].end == begin && s.faults[n-1].isTail {
-		s.faults[n-1].end, s.faults[n-1].isTorn = end, false
+		s.faults[n-1].end, s.faults[n-1].last, s.faults[n-1].isTorn = end, begin, false
 		return
 	}
-	s.faults = append(s.faults, fault{line: number, begin: begin, end: end, isTail: true, isTorn: torn})
+	s.faults = append(s.faults, fault{line: number, begin: begin, end: end, last: begin, isTail: true, isTorn: torn})
 }
+
+// failing reports whether the line before the present one is part of a fault.
+func (s *segment) failing() bool { return len(s.faults) > 0 && s.faults[len(s.faults)-1].isTail }
 
 // settle notes that an intact line ends at end.
 func (s *segment) settle(end int64) {
@@ -168,8 +197,7 @@ func leadingSeq(text []byte) (int64, bool) {
 	if !found || comma < 0 {
 		return 0, false
 	}
-	seq, err := strconv.ParseInt(string(rest[:comma]), 10, 64)
-	return seq, err == nil
+	return number(string(rest[:comma]))
 }
 
 // firstLine is the line with which the log file of a generation begins.
@@ -219,11 +247,16 @@ func (records *rawRecords) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// line gives the entry as it stands in the log, with its newline.
-func (e *entry) line() ([]byte, error) {
+// line gives the entry as it stands in the log at path, with its newline. One
+// that is longer than what readers take is refused (T503).
+func (e *entry) line(path string) ([]byte, error) {
 	text, err := encode(e)
 	if err != nil {
-		return nil, err
+		return nil, errcodes.StoreCorrupted.With("reason", "a record that is kept is not valid JSON: "+err.Error(), "path", statePath).Because(err)
+	}
+	if size := len(text) + checksumSize; size > lineLimit {
+		return nil, errcodes.WriteFailed.With("path", path, "reason", fmt.Sprintf("the operation takes %d bytes of the log, and one may take %d", size, lineLimit),
+			"hint", "Do it in several smaller operations")
 	}
 	return append(seal(text), '\n'), nil
 }
@@ -236,24 +269,48 @@ func (o opLine) entry() (*entry, error) {
 }
 
 // apply calls put for every record that the line wrote, with nil for those
-// it deleted, and clear first when it is a checkpoint. The texts lie within line.
-func (o opLine) apply(clear func(), put func(key string, text body)) {
+// it deleted, and clear first when it is a checkpoint. The texts lie within
+// line. It fails where the line, whose checksum is right, is not as this package
+// writes it, so that no two readers take it differently.
+func (o opLine) apply(clear func(), put func(key string, text body)) (err error) {
+	if !validJSON(o.text) {
+		return fmt.Errorf("operation %d is not valid JSON: %w", o.seq, errMisfit)
+	}
+	seen := map[string]bool{}
 	gjson.ParseBytes(o.text).ForEach(func(key, value gjson.Result) bool {
+		if seen[key.Str] || key.Str == "checkpoint" && seen["put"] {
+			err = fmt.Errorf("operation %d says two things: %w", o.seq, errMisfit)
+			return false
+		}
+		seen[key.Str] = true
 		switch key.Str {
 		case "checkpoint":
-			clear()
+			if value.Bool() {
+				clear()
+			}
 		case "put":
 			value.ForEach(func(key, record gjson.Result) bool {
-				put(key.Str, body(record.Raw))
-				return true
+				err = o.give(key.Str, body(record.Raw), put)
+				return err == nil
 			})
 		case "del":
-			for _, deleted := range value.Array() {
-				put(deleted.Str, nil)
-			}
+			value.ForEach(func(_, deleted gjson.Result) bool {
+				err = o.give(deleted.Str, nil, put)
+				return err == nil
+			})
 		}
-		return true
+		return err == nil
 	})
+	return err
+}
+
+// give passes one record on, unless its key or its bookkeeping is wrong.
+func (o opLine) give(key string, text body, put func(key string, text body)) error {
+	if _, _, _, ok := text.bookkeeping(); !validKey(key) || text != nil && (!ok || text[0] != '{') {
+		return fmt.Errorf("operation %d has a broken record: %w", o.seq, errMisfit)
+	}
+	put(key, text)
+	return nil
 }
 
 // encode is encoding/json without the escapes that serve web pages only.

@@ -4,16 +4,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/leslie-sh/leslie/errcodes"
 )
 
 // Files change with the records of an update. Before the commit their new
@@ -22,19 +24,6 @@ import (
 // takes the lock next finishes: files of an operation that the log has are
 // put in place, over the bytes they were to replace and no others; those of
 // any other are thrown away.
-
-// File is one file that an update changes together with its records.
-type File struct {
-	Path   string      `json:"path"`             // relative to the directory of the store, with slashes
-	From   string      `json:"from,omitempty"`   // a file of the store whose bytes it takes; "" removes Path
-	Before string      `json:"before,omitempty"` // SHA-256 in hex of what Path held; "" when there was nothing
-	After  string      `json:"after,omitempty"`  // SHA-256 in hex of From; "" when Path is removed
-	Mode   os.FileMode `json:"mode,omitempty"`   // permissions; with os.ModeSymlink From holds the target of a link
-}
-
-func filepathIsLocal(path string) bool {
-	return filepath.IsLocal(filepath.FromSlash(path)) && path != "."
-}
 
 func stagedPath(operation string, number int) string {
 	return stagingPath + "/" + operation + "/" + strconv.Itoa(number)
@@ -106,29 +95,71 @@ func (s *Store) commitStaging(tx *Tx) error {
 }
 
 // publish puts the files of a committed operation in their places, durably,
-// and then forgets what was staged.
-func (s *Store) publish(operation string, files []File) error {
+// and then forgets what was staged. The names of new directories are durable
+// before anything is put into them: a staged file that a power cut lets take
+// its place in a directory that it takes away would be lost. redo says that
+// another process has begun this, so that nobody knows which are.
+func (s *Store) publish(operation string, files []File, redo bool) error {
 	if len(files) == 0 {
 		return nil
 	}
-	touched := map[string]bool{}
-	var moved error
+	above, within := map[string]bool{}, map[string]bool{}
+	var left error
+	for _, file := range files {
+		err := s.makeWay(file, redo, above)
+		if err != nil && !leavesAlone(err) {
+			return err
+		}
+		if err == nil {
+			within[path.Dir(file.Path)] = true
+		}
+	}
+	if err := s.syncDirs(above); err != nil {
+		return err
+	}
 	for number, file := range files {
-		err := s.place(stagedPath(operation, number), file, touched)
-		if errors.Is(err, errMoved) {
-			moved = err
-			continue
+		if err := s.place(stagedPath(operation, number), file); err != nil {
+			if !leavesAlone(err) {
+				return err
+			}
+			left = errors.Join(left, err)
 		}
-		if err != nil {
+	}
+	if err := s.syncDirs(within); err != nil {
+		return err
+	}
+	return errors.Join(left, s.disk.RemoveAll(stagingPath+"/"+operation))
+}
+
+// leavesAlone reports whether err concerns one file, which stays as it is.
+func leavesAlone(err error) bool {
+	return errors.Is(err, errMoved) || errors.Is(err, errForeign) || errors.Is(err, errGone)
+}
+
+// makeWay makes the directories above a file that is to take its place, and
+// notes those whose entries have to be made durable.
+func (s *Store) makeWay(file File, redo bool, above map[string]bool) error {
+	if err := file.allowed(); err != nil || file.From == "" {
+		return err
+	}
+	changed, err := s.makeDirs(path.Dir(file.Path))
+	for _, dir := range changed {
+		above[dir] = true
+	}
+	for dir := path.Dir(file.Path); redo && dir != "."; dir = path.Dir(dir) {
+		above[path.Dir(dir)] = true
+	}
+	return err
+}
+
+// syncDirs makes the names in directories durable, as far as they are there.
+func (s *Store) syncDirs(dirs map[string]bool) error {
+	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
+		if err := s.disk.SyncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	for dir := range touched {
-		if err := s.disk.SyncDir(dir); err != nil {
-			return err
-		}
-	}
-	return errors.Join(moved, s.disk.RemoveAll(stagingPath+"/"+operation))
+	return nil
 }
 
 // publishedPath is the file that could not be published, where err names one.
@@ -142,7 +173,13 @@ func publishedPath(err error) string {
 
 // place puts one file where it belongs. A place that holds something else
 // than it was to replace is left alone: errMoved, unless it is there already.
-func (s *Store) place(staged string, file File, touched map[string]bool) error {
+func (s *Store) place(staged string, file File) error {
+	if err := file.allowed(); err != nil {
+		return err
+	}
+	if err := s.realParents(file.Path); err != nil {
+		return err
+	}
 	now, err := s.sum(file.Path)
 	if err != nil || now == file.After {
 		return err
@@ -151,25 +188,17 @@ func (s *Store) place(staged string, file File, touched map[string]bool) error {
 		return &fs.PathError{Op: "publish", Path: file.Path, Err: errMoved}
 	}
 	if file.From == "" {
-		if err := s.disk.Remove(file.Path); err != nil {
-			return err
-		}
-		touched[path.Dir(file.Path)] = true
-		return nil
-	}
-	made, err := s.makeDirs(path.Dir(file.Path))
-	if err != nil {
-		return err
-	}
-	for _, dir := range append(made, path.Dir(file.Path)) {
-		touched[dir] = true
+		return s.disk.Remove(file.Path)
 	}
 	err = s.disk.Rename(staged, file.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is gone: %w", staged, err)
+		return &fs.PathError{Op: "publish", Path: file.Path, Err: errGone}
 	}
 	return err
 }
+
+// errGone says that what an operation staged is not there any more.
+var errGone = errors.New("the bytes that were to be put there are gone")
 
 // sum returns the SHA-256 of a file in hex, of a link's target for a link, or "" where there is none.
 func (s *Store) sum(path string) (string, error) {
@@ -225,6 +254,9 @@ func (s *Store) makeDirs(dir string) (changed []string, err error) {
 // died had begun.
 func (s *Store) loadToWrite() (*state, error) {
 	st, err := s.load()
+	if err == nil && st.logOnly {
+		st, err = s.restore(st)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -242,15 +274,39 @@ func (s *Store) loadToWrite() (*state, error) {
 	return st, nil
 }
 
+// restore writes the state file before anything is added to a log that is all
+// there is: a line that a crash then leaves torn could not be told from one
+// that was acknowledged and damaged.
+func (s *Store) restore(st *state) (*state, error) {
+	if err := s.rewrite(st); err != nil {
+		return nil, cannotWrite(statePath, err)
+	}
+	again, err := s.load()
+	if err == nil {
+		again.warnings = append(st.warnings, again.warnings...)
+	}
+	return again, err
+}
+
 func (s *Store) finishPublishing(st *state, pending []fs.DirEntry) error {
 	for _, directory := range pending {
+		if !directory.IsDir() {
+			if err := s.disk.Remove(stagingPath + "/" + directory.Name()); err != nil {
+				return err
+			}
+			continue
+		}
 		files, committed, err := s.filesOf(directory.Name(), st.generation)
 		if err != nil {
 			return err
 		}
 		if committed {
-			if err := s.publish(directory.Name(), files); err != nil && !errors.Is(err, errMoved) {
+			err := s.publish(directory.Name(), files, true)
+			if err != nil && !leavesAlone(err) {
 				return err
+			}
+			if errors.Is(err, errForeign) || errors.Is(err, errGone) {
+				st.warnings.Add(errcodes.StateNotRewritten.Warn("path", publishedPath(err), "reason", reason(err)))
 			}
 		}
 		if err := s.disk.RemoveAll(stagingPath + "/" + directory.Name()); err != nil {

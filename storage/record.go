@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"strconv"
+	"strings"
 )
 
 // A record has one text everywhere: its own JSON object with the bookkeeping
@@ -73,6 +74,12 @@ func newBody(value []byte, revision, seq int64) body {
 	return append(text, '}')
 }
 
+// at gives the record another number of the operation that wrote it.
+func (text body) at(seq int64) body {
+	start, revision, _, _ := text.bookkeeping()
+	return newBody(append(bytes.Clone(text[:max(start-1, 1)]), '}'), revision, seq)
+}
+
 // record takes text apart. The value is cut out of text itself, which is
 // changed by that: the caller owns it.
 func (text body) record(key string) (Record, error) {
@@ -96,7 +103,8 @@ func (text body) bookkeeping() (start int, revision, seq int64, ok bool) {
 	rest, second := bytes.CutSuffix(rest, []byte(`,"seq":`))
 	rest, revision = cutNumber(rest)
 	rest, first := bytes.CutSuffix(rest, []byte(`"revision":`))
-	return len(rest), revision, seq, ended && second && first && len(rest) > 0 && seq >= 0 && revision >= 0
+	ok = ended && second && first && len(rest) > 0 && seq >= 0 && revision >= 0 && max(seq, revision) <= largestNumber
+	return len(rest), revision, seq, ok
 }
 
 // cutNumber cuts a decimal number off the end of text; it is -1 where there is none.
@@ -149,6 +157,12 @@ func lineKey(line []byte) (key []byte, end int, err error) {
 	return line[1:quote], end, nil
 }
 
+// sound reports whether text is a record that every reader reads the same.
+func (text body) sound() bool {
+	_, _, _, ok := text.bookkeeping()
+	return ok && validJSON(text)
+}
+
 // validKey reports whether key can stand in the files as it is.
 func validKey(key string) bool {
 	for i := range len(key) {
@@ -157,5 +171,5 @@ func validKey(key string) bool {
 			return false
 		}
 	}
-	return key != ""
+	return key != "" && !strings.Contains(key, "..")
 }

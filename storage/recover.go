@@ -1,11 +1,11 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -26,6 +26,7 @@ type base struct {
 	header  header
 	fits    integrity
 	records map[string]body
+	whole   bool // of a foreign file: all its checksums match
 }
 
 // attemptAt is one source that a recovery tried.
@@ -57,20 +58,22 @@ func (s *Store) recover(cause error) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	if main != nil {
-		if st := r.replay(main); st != nil {
-			st.stale = true
-			return st, nil
+	if main == nil {
+		if missing := r.nothing(); missing != nil {
+			return nil, missing
 		}
-	} else if missing := r.nothing(); missing != nil {
-		return nil, missing
-	}
-	if len(r.tried) == 0 {
-		r.tried = append(r.tried, attemptAt{statePath, cause.Error()})
 	}
 	backup, err := r.readState(backupPath)
 	if err != nil {
 		return nil, err
+	}
+	if main != nil {
+		if st := r.replay(main); st != nil {
+			return r.served(st, backup), nil
+		}
+	}
+	if len(r.tried) == 0 {
+		r.tried = append(r.tried, attemptAt{statePath, cause.Error()})
 	}
 	for _, candidate := range []*base{backup, r.logAlone()} {
 		if candidate == nil {
@@ -84,14 +87,15 @@ func (s *Store) recover(cause error) (*state, error) {
 }
 
 // nothing tells a directory in which no store was ever made, or not to the
-// end, from one that has lost everything.
+// end (init writes the state last), from one that has lost everything.
 func (r *recovery) nothing() error {
 	for _, path := range []string{statePath, backupPath, damagedPath} {
 		if r.there(path) {
 			return nil
 		}
 	}
-	if r.witness > 0 || len(r.segments) > 0 {
+	made := func(s *segment) bool { return s.before != 0 || len(s.lines)+len(s.faults) > 0 }
+	if r.witness > 0 || slices.ContainsFunc(r.segments, made) {
 		return nil
 	}
 	return errcodes.NoStore.With("path", r.store.path)
@@ -116,6 +120,9 @@ func (r *recovery) readLog() error {
 	}
 	for _, number := range numbers {
 		read, err := readSegment(r.store.disk.Root, number)
+		if errors.Is(err, errcodes.ReadFailed) {
+			return err
+		}
 		if err != nil {
 			r.tried = append(r.tried, attemptAt{generationPath(number), reason(err)})
 			continue
@@ -125,54 +132,6 @@ func (r *recovery) readLog() error {
 	return nil
 }
 
-// readState reads a state file whole. It returns nil where it does not serve,
-// and notes what it shows all the same.
-func (r *recovery) readState(path string) (*base, error) {
-	file, err := openRegular(r.store.disk.Root, path, os.O_RDONLY, 0)
-	if err != nil {
-		r.tried = append(r.tried, attemptAt{path, reason(err)})
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return nil, readable(path, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, cannotRead(path, err)
-	}
-	data := make([]byte, info.Size())
-	if n, err := file.ReadAt(data, 0); n < len(data) {
-		r.tried = append(r.tried, attemptAt{path, reason(err)})
-		return nil, nil
-	}
-	if path == statePath {
-		r.mode = info.Mode()
-	}
-	return r.parseState(path, data)
-}
-
-// parseState reads a state file that may have been written by another program.
-func (r *recovery) parseState(path string, data []byte) (*base, error) {
-	problem := "it is not valid JSON"
-	if gjson.ValidBytes(data) && gjson.ParseBytes(data).IsObject() {
-		found, whole := readBase(path, data)
-		if err := found.header.known(); err != nil {
-			return nil, err
-		}
-		if whole {
-			r.note(found.header.Seq, path)
-			return found, nil
-		}
-		if problem = "a record or the header does not match its checksum"; path == statePath && found.fits != unfit && rewritten(data, found.header) {
-			r.foreign = found
-		}
-	}
-	r.tried = append(r.tried, attemptAt{path, problem})
-	r.witnessLines(data, path)
-	return nil, nil
-}
-
 // note takes in that the operation seq is in a file. The backup is the state
 // before a later operation.
 func (r *recovery) note(seq int64, path string) {
@@ -180,44 +139,6 @@ func (r *recovery) note(seq int64, path string) {
 		seq++
 	}
 	r.witness, r.witnessd = max(r.witness, seq), true
-}
-
-// witnessLines finds the latest operation of which a damaged state file shows a trace.
-func (r *recovery) witnessLines(data []byte, path string) {
-	if h, ours, err := headerOf(data); ours && err == nil {
-		r.note(h.Seq, path)
-	}
-	for raw := range bytes.Lines(data) {
-		raw = bytes.Clone(trimSeparator(bytes.TrimSuffix(raw, []byte("\n"))))
-		if _, text, err := splitLine(raw); err == nil {
-			if _, _, seq, ok := text.bookkeeping(); ok {
-				r.witness = max(r.witness, seq)
-			}
-		}
-	}
-}
-
-// readBase reads header and records of any valid JSON that holds them;
-// whole when all checksums match.
-func readBase(path string, data []byte) (found *base, whole bool) {
-	found = &base{path: path, records: map[string]body{}}
-	found.header, found.fits = parseHeader(data)
-	whole = found.fits == intact
-	gjson.GetBytes(data, "records").ForEach(func(key, value gjson.Result) bool {
-		if _, twice := found.records[key.Str]; twice || !validKey(key.Str) || !value.IsObject() {
-			whole = false
-			return true
-		}
-		line := append([]byte(`"`+key.Str+`":`), compact(value.Raw)...)
-		if _, text, err := splitLine(line); err == nil {
-			found.records[key.Str] = text
-		} else {
-			found.records[key.Str] = body(value.Raw)
-			whole = false
-		}
-		return true
-	})
-	return found, whole && int64(len(found.records)) == found.header.Count
 }
 
 // logAlone is the base for the log by itself: its last checkpoint, or its beginning.
@@ -237,17 +158,21 @@ func (r *recovery) logAlone() *base {
 // result may lack an operation.
 func (r *recovery) replay(from *base) *state {
 	st := &state{overlay: from.records, seq: from.header.Seq, generation: from.header.Generation, extra: from.header.Extra, mode: r.mode, small: true}
+	if !r.begins(st, from) {
+		return nil
+	}
 	for i, s := range r.segments {
-		if s.generation < from.header.Generation || s.generation > from.header.Generation && len(s.lines) == 0 && len(s.faults) == 0 {
+		begun := s.generation > from.header.Generation && s.before <= st.seq && len(s.lines)+len(s.faults) == 0
+		if s.generation < from.header.Generation || begun {
 			continue
 		}
-		if problem := r.obstacle(s, from, i == len(r.segments)-1); problem != "" {
+		if problem := r.obstacle(s, from, st.seq, i == len(r.segments)-1); problem != "" {
 			r.tried = append(r.tried, attemptAt{generationPath(s.generation), problem})
 			return nil
 		}
 		for _, f := range s.faults {
 			st.warnings.Add(logDamage(generationPath(s.generation), f, from.path))
-			st.checkpoint = st.checkpoint || !f.isTorn
+			st.checkpoint = st.checkpoint || !f.isTorn || f.begin < s.known(from)
 		}
 		if err := st.replay(s.lines); err != nil {
 			r.tried = append(r.tried, attemptAt{generationPath(s.generation), err.Error()})
@@ -265,22 +190,65 @@ func (r *recovery) replay(from *base) *state {
 	return st
 }
 
-// obstacle says why the operations of s cannot be relied on, or "".
-func (r *recovery) obstacle(s *segment, from *base, last bool) string {
+// begins looks for the log file in which the operations after from are. A state
+// that follows every operation serves without it.
+func (r *recovery) begins(st *state, from *base) bool {
+	var own *segment
+	for _, s := range r.segments {
+		if s.generation == from.header.Generation {
+			own = s
+		}
+	}
+	path := generationPath(from.header.Generation)
+	switch {
+	case own.lacks(from.header):
+		r.tried = append(r.tried, attemptAt{path, "it lacks what followed " + from.path})
+		return false
+	case own == nil || own.end < from.header.Offset && len(own.faults) == 0:
+		st.warnings.Add(errcodes.Recovered.Warn("path", path, "source", from.path))
+		st.checkpoint = true
+	}
+	return true
+}
+
+// known is how far into s the state from reaches.
+func (s *segment) known(from *base) int64 {
+	if s.generation == from.header.Generation {
+		return from.header.Offset
+	}
+	return 0
+}
+
+// obstacle says why the operations of s, which follow seq, cannot be relied on, or "".
+func (r *recovery) obstacle(s *segment, from *base, seq int64, last bool) string {
+	if s.generation > from.header.Generation && s.before > seq {
+		return fmt.Sprintf("it follows operation %d, but %d is the last that is there", s.before, seq)
+	}
+	known := s.known(from)
 	for _, f := range s.faults {
-		before := s.generation == from.header.Generation && f.begin < from.header.Offset
-		harmless := last && f.isTail && r.witnessd
-		if !before && !harmless {
+		harmless := last && r.witnessd && f.unfinished(known) && (known > 0 || s.before >= 0)
+		if !f.past(known) && !harmless && !(known > 0 && s.isLost()) {
 			return fmt.Sprintf("line %d (bytes %s) is damaged", f.line, f.bytes())
 		}
 	}
 	return ""
 }
 
+// served marks st as made from the state file, and tells of a damaged backup.
+func (r *recovery) served(st *state, backup *base) *state {
+	st.stale = true
+	if backup == nil && r.there(backupPath) {
+		st.dropBackup = true
+		st.warnings.Add(errcodes.Recovered.Warn("path", backupPath, "source", statePath))
+	}
+	return st
+}
+
 // restored marks st as made from candidate, and keeps what another program
 // added to the state file.
 func (r *recovery) restored(st *state, candidate *base) *state {
 	st.stale, st.keepBackup = true, true
+	st.logOnly = candidate.path != backupPath
 	st.dropBackup = candidate.path != backupPath && r.there(backupPath)
 	source := candidate.path
 	if strings.HasPrefix(source, opsPath) {

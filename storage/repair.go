@@ -17,7 +17,7 @@ func (s *Store) Repair(ctx context.Context, op Operation) (Commit, errcodes.Warn
 		return Commit{}, nil, err
 	}
 	defer held.release()
-	id := "op-" + s.options.NewID()
+	id := operationPrefix + s.options.NewID()
 	st, err := s.loadWhole()
 	if errors.Is(err, errcodes.StoreCorrupted) {
 		st, err = s.salvage(id)

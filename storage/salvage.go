@@ -1,14 +1,12 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/leslie-sh/leslie/errcodes"
 )
@@ -33,8 +31,9 @@ func (s *Store) salvage(name string) (*state, error) {
 	}
 	for _, log := range r.segments {
 		st.generation = max(st.generation, log.generation)
-		for _, op := range log.lines {
-			op.apply(func() {}, func(key string, text body) {
+		for _, op := range append(log.lines, log.strays...) {
+			// What is wrong with the rest of a line does not count here.
+			_ = op.apply(func() {}, func(key string, text body) {
 				seq := op.seq
 				if text != nil {
 					_, _, seq, _ = text.bookkeeping()
@@ -60,27 +59,23 @@ func (s *Store) salvageState(path string, take func(string, body, int64)) {
 		return
 	}
 	defer file.Close()
-	var data bytes.Buffer
-	if _, err := data.ReadFrom(file); err != nil {
+	info, err := file.Stat()
+	if err != nil {
 		return
 	}
-	if gjson.ValidBytes(data.Bytes()) {
-		found, _ := readBase(path, data.Bytes())
-		for key, text := range found.records {
-			if _, _, seq, ok := text.bookkeeping(); ok {
-				take(key, text, seq)
-			}
-		}
-		return
-	}
-	for raw := range bytes.Lines(data.Bytes()) {
-		key, text, err := splitLine(trimSeparator(bytes.TrimSuffix(raw, []byte("\n"))))
-		if err != nil {
-			continue
-		}
+	each := func(key string, text body) {
 		if _, _, seq, ok := text.bookkeeping(); ok {
-			take(string(key), text, seq)
+			take(key, text, seq)
 		}
+	}
+	if found, valid := readForeign(path, file, info.Size()); valid {
+		for key, text := range found.records {
+			each(key, text)
+		}
+		return
+	}
+	for key, text := range intactLines(file, info.Size()) {
+		each(string(key), text)
 	}
 }
 
@@ -110,19 +105,24 @@ func live(records map[string]body) (count int) {
 // missing names the operations up to last that are not in read. After last
 // there may have been more, of which no trace is left.
 func missing(read map[int64]bool, last int64) string {
+	const most = 20
 	var ranges []string
-	for from := int64(1); from <= last; from++ {
-		to := from
-		for to <= last && !read[to] {
-			to++
-		}
+	from := int64(1)
+	gap := func(to int64) {
 		switch {
-		case to-from > 1:
-			ranges = append(ranges, fmt.Sprintf("%d to %d", from, to-1))
-		case to-from == 1:
+		case to == from:
 			ranges = append(ranges, fmt.Sprint(from))
+		case to > from:
+			ranges = append(ranges, fmt.Sprintf("%d to %d", from, to))
 		}
-		from = to
+	}
+	for _, seq := range slices.Sorted(maps.Keys(read)) {
+		gap(seq - 1)
+		from = seq + 1
+	}
+	gap(last)
+	if more := len(ranges) - most; more > 0 {
+		ranges = append(ranges[:most], fmt.Sprintf("%d more ranges", more))
 	}
 	return strings.Join(append(ranges, fmt.Sprintf("all after %d, if there were any", last)), ", ")
 }

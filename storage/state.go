@@ -29,8 +29,10 @@ type state struct {
 	extra      []byte   // members of the header that this version does not know
 	mode       os.FileMode
 	small      bool
+	ordered    bool // every line of the table was seen to be in its place
 
 	stale      bool   // the state file has to be written anew, whatever its size
+	logOnly    bool   // neither state file nor backup holds what the log gives
 	keepBackup bool   // the state file is not fit to become the backup
 	dropBackup bool   // the backup is damaged, and there is none to replace it
 	checkpoint bool   // the log alone does not give the state: it begins anew
@@ -66,6 +68,11 @@ func (s *Store) load() (*state, error) {
 
 // read reads the state file and the operations after it.
 func (s *Store) read() (*state, error) {
+	// The backup first: what is read after it is newer, whoever writes meanwhile.
+	backup, damaged, err := s.backupSeq()
+	if err != nil {
+		return nil, err
+	}
 	opened, err := openTable(s.disk.Root, statePath)
 	if err != nil {
 		return nil, readable(statePath, err)
@@ -78,32 +85,17 @@ func (s *Store) read() (*state, error) {
 		return nil, readable(generationPath(st.generation), err)
 	}
 	if err = st.follow(log, opened.header); err == nil {
-		err = s.checkBackup(st)
+		err = s.outdated(st, backup)
 	}
 	if err != nil {
 		opened.close()
 		return nil, err
 	}
-	return st, nil
-}
-
-// checkBackup looks at the frame of the backup, so that its damage is told
-// while there is still a state to make another from. There is none before the
-// second operation.
-func (s *Store) checkBackup(st *state) error {
-	backup, err := openTable(s.disk.Root, backupPath)
-	switch {
-	case err == nil:
-		backup.close()
-	case errors.Is(err, errIrregular):
-		return cannotRead(backupPath, err)
-	case errors.Is(err, errcodes.NewerSchema):
-		return err
-	case !errors.Is(err, fs.ErrNotExist):
+	if damaged {
 		st.warnings.Add(errcodes.Recovered.Warn("path", backupPath, "source", statePath))
 		st.stale = true
 	}
-	return nil
+	return st, nil
 }
 
 // readable gives the error of a file that may not be read its code, and
@@ -120,6 +112,9 @@ func readable(path string, err error) error {
 // an error.
 func (st *state) follow(log *segment, h header) error {
 	path := generationPath(st.generation)
+	if log.lacks(h) {
+		return fmt.Errorf("%s, which the state goes on in, is cut: %w", path, errBroken)
+	}
 	if log == nil {
 		st.warnings.Add(errcodes.Recovered.Warn("path", path, "source", statePath))
 		st.checkpoint = true
@@ -127,6 +122,11 @@ func (st *state) follow(log *segment, h header) error {
 	}
 	st.logEnd, st.logSize = log.end, log.size
 	for _, f := range log.faults {
+		if log.isLost() {
+			st.warnings.Add(logDamage(path, f, statePath))
+			st.checkpoint = true
+			continue
+		}
 		if err := st.judge(f, h, path); err != nil {
 			return err
 		}
@@ -141,11 +141,11 @@ func (st *state) follow(log *segment, h header) error {
 // judge says what one damaged part of the current log means.
 func (st *state) judge(f fault, h header, path string) error {
 	switch {
-	case f.begin < h.Offset:
+	case f.past(h.Offset):
 		st.warnings.Add(logDamage(path, f, statePath))
 		st.checkpoint = true
-	case f.isTail && f.isTorn: // a writer ended in the middle, or is writing now
-	case f.isTail:
+	case f.unfinished(h.Offset) && f.isTorn: // a writer ended in the middle, or is writing now
+	case f.unfinished(h.Offset):
 		st.warnings.Add(logDamage(path, f, statePath))
 	default:
 		return fmt.Errorf("%s, line %d: %w", path, f.line, errBroken)
@@ -166,7 +166,9 @@ func (st *state) replay(lines []opLine) error {
 		if op.seq != st.seq+1 {
 			return fmt.Errorf("operation %d follows %d: %w", op.seq, st.seq, errMisfit)
 		}
-		op.apply(st.clear, func(key string, text body) { st.overlay[key] = text })
+		if err := op.apply(st.clear, func(key string, text body) { st.overlay[key] = text }); err != nil {
+			return err
+		}
 		st.seq = op.seq
 		st.tail = append(st.tail, op)
 	}
@@ -197,6 +199,9 @@ func (st *state) text(key string) (body, error) {
 		return slices.Clone(text), nil
 	}
 	_, text, err := st.table.search(key)
+	if err == nil && text == nil {
+		err = st.inOrder()
+	}
 	return text, st.note(err)
 }
 
@@ -260,6 +265,9 @@ func (st *state) older(prefix string) iter.Seq2[line, error] {
 			return
 		}
 		at, _, err := st.table.search(prefix)
+		if err == nil && prefix != "" {
+			err = st.inOrder()
+		}
 		if err != nil {
 			yield(line{}, err)
 			return

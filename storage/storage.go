@@ -72,6 +72,9 @@ type Reader interface {
 	Scan(prefix string) iter.Seq2[Record, error]
 	// Dir is the directory of the store, for the files beside the records.
 	Dir() *os.Root
+	// Pending returns the files that are committed and not yet in their
+	// places; see View.
+	Pending(prefix string) ([]File, error)
 }
 
 // Operation says, for the log, what an update is and who asked for it.
@@ -166,14 +169,14 @@ func (s *Store) View(ctx context.Context, read func(*View) error) (errcodes.Warn
 	if err != nil {
 		return nil, err
 	}
-	view := &View{state: state, root: s.disk.Root}
+	view := &View{state: state, store: s}
 	err = read(view)
 	if damage := state.damage(); damage != nil {
 		state.close()
 		if state, err = s.recover(damage); err != nil {
 			return nil, err
 		}
-		view = &View{state: state, root: s.disk.Root}
+		view = &View{state: state, store: s}
 		err = read(view)
 	}
 	state.close()
@@ -184,12 +187,12 @@ func (s *Store) View(ctx context.Context, read func(*View) error) (errcodes.Warn
 // View is one consistent state of the store.
 type View struct {
 	*state
-	root     *os.Root
+	store    *Store
 	warnings errcodes.Warnings
 }
 
 // Dir is the directory of the store.
-func (v *View) Dir() *os.Root { return v.root }
+func (v *View) Dir() *os.Root { return v.store.disk.Root }
 
 // Warn adds warnings to those that View returns.
 func (v *View) Warn(more ...errcodes.Warning) { v.warnings.Add(more...) }
@@ -234,7 +237,11 @@ const attempts = 3
 // renew gives the state to make an update anew with.
 func (s *Store) renew(damage error) (*state, error) {
 	if damage != nil {
-		return s.recover(damage)
+		st, err := s.recover(damage)
+		if err == nil && st.logOnly {
+			st, err = s.restore(st)
+		}
+		return st, err
 	}
 	return s.loadToWrite()
 }

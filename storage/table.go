@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 )
 
 // table reads a state file that this package wrote. Every line that it uses
@@ -22,7 +23,10 @@ type table struct {
 	start  int64 // of the first record's line
 	end    int64 // behind the last record's line
 	mode   os.FileMode
-	blocks map[int64][]byte // those that searches have read
+	blocks map[int64][]byte // those that searches have read first
+
+	recent       []byte // the block that was read last and is not among them
+	recentNumber int64
 }
 
 // tableEnd closes the records and the file.
@@ -31,12 +35,6 @@ const tableEnd = "}}\n"
 // errMisfit says that a state file is not as this package writes it: damaged,
 // or rewritten by another program.
 var errMisfit = errors.New("not as it was written")
-
-// How much is read of a range of lines at first, and when it is long.
-const (
-	firstRead   = 1 << 10
-	largestRead = 256 << 10
-)
 
 // A search reads the file in blocks, and keeps up to so many of them.
 const (
@@ -120,6 +118,9 @@ func (t *table) lineAt(position, low, high int64) (line []byte, begin, next int6
 	first, last := position/block, position/block
 	for {
 		from, to := max(low, first*block), min(high, (last+1)*block)
+		if to-from > largestRead {
+			return t.longLineAt(position, low, high)
+		}
 		data, err := t.bytes(from, to)
 		if err != nil {
 			return nil, 0, 0, fmt.Errorf("%w: %w", errMisfit, err)
@@ -140,8 +141,34 @@ func (t *table) lineAt(position, low, high int64) (line []byte, begin, next int6
 	}
 }
 
-// bytes returns a part of the file, which the caller must not change. Single
-// blocks are kept: searches for several keys begin with the same ones.
+// longLineAt is lineAt for a line that is looked for with a memory that does
+// not depend on its length, before it is read.
+func (t *table) longLineAt(position, low, high int64) (line []byte, begin, next int64, err error) {
+	begin = position
+	for buffer := make([]byte, largestRead); begin > low; {
+		part := buffer[:min(begin-low, largestRead)]
+		if _, err := t.file.ReadAt(part, begin-int64(len(part))); err != nil {
+			return nil, 0, 0, fmt.Errorf("%w: %w", errMisfit, err)
+		}
+		before := bytes.LastIndexByte(part, '\n')
+		begin -= int64(len(part) - (before + 1))
+		if before >= 0 || position-begin > lineLimit {
+			break
+		}
+	}
+	if position-begin > lineLimit {
+		return nil, 0, 0, t.broken(begin, errBroken)
+	}
+	reader := newLineReader(t.file, begin, high, largestRead)
+	line, _, err = reader.next()
+	if err != nil {
+		return nil, 0, 0, t.broken(begin, err)
+	}
+	return trimSeparator(line), begin, reader.begin, nil
+}
+
+// bytes returns a part of the file, which the caller must not change, and has
+// to be done with before the next call.
 func (t *table) bytes(from, to int64) ([]byte, error) {
 	number := from / block
 	if to > (number+1)*block {
@@ -149,20 +176,40 @@ func (t *table) bytes(from, to int64) ([]byte, error) {
 		_, err := t.file.ReadAt(data, from)
 		return data, err
 	}
-	kept, found := t.blocks[number]
-	if !found {
-		kept = make([]byte, min(block, t.header.Bytes-number*block))
-		if _, err := t.file.ReadAt(kept, number*block); err != nil {
-			return nil, err
-		}
-		if t.blocks == nil {
-			t.blocks = map[int64][]byte{}
-		}
-		if len(t.blocks) < keptBlocks {
-			t.blocks[number] = kept
-		}
+	data, err := t.block(number)
+	if err != nil {
+		return nil, err
 	}
-	return kept[from-number*block : to-number*block], nil
+	return data[from-number*block : to-number*block], nil
+}
+
+// block returns one block. The first ones are kept: searches for several keys
+// begin with the same. Of the others it is the latest, in which a search ends.
+func (t *table) block(number int64) ([]byte, error) {
+	if data, found := t.blocks[number]; found {
+		return data, nil
+	}
+	if t.recentNumber == number && t.recent != nil {
+		return t.recent, nil
+	}
+	room := t.recent[:cap(t.recent)]
+	if len(room) < block {
+		room = make([]byte, block)
+	}
+	t.recent = nil
+	data := room[:min(block, t.header.Bytes-number*block)]
+	if _, err := t.file.ReadAt(data, number*block); err != nil {
+		return nil, err
+	}
+	if len(t.blocks) == keptBlocks {
+		t.recent, t.recentNumber = data, number
+		return data, nil
+	}
+	if t.blocks == nil {
+		t.blocks = map[int64][]byte{}
+	}
+	t.blocks[number] = data
+	return data, nil
 }
 
 // trimSeparator removes the comma between two records.
@@ -182,92 +229,57 @@ func (t *table) lines(at int64) iter.Seq2[line, error] {
 		if at >= t.end {
 			return
 		}
-		var last []byte
+		var names keys
+		var last string
 		give := func(raw []byte, begin int64, err error) bool {
 			var key []byte
 			var text body
 			if err == nil {
 				key, text, err = splitLine(trimSeparator(raw))
 			}
-			if err == nil && bytes.Compare(key, last) <= 0 {
+			if err == nil && string(key) <= last {
 				err = errBroken
 			}
 			if err != nil {
 				yield(line{}, t.broken(begin, err))
 				return false
 			}
-			last = append(last[:0], key...)
-			return yield(line{string(key), text}, nil)
+			last = names.take(key)
+			return yield(line{last, text}, nil)
 		}
 		first, _, next, err := t.lineAt(at, at, t.end)
 		if !give(bytes.Clone(first), at, err) {
 			return
 		}
-		reader := newLineReader(t.file, next, t.end)
+		reader := newLineReader(t.file, next, t.end, firstRead)
 		for {
 			raw, begin, err := reader.next()
-			if err == io.EOF || !give(raw, begin, err) {
+			if err == io.EOF && begin == t.end || !give(raw, begin, err) {
 				return
 			}
 		}
 	}
 }
 
-// lineReader reads lines between two places of a file through one buffer,
-// which is small at first, because most ranges are.
-type lineReader struct {
-	file      *os.File
-	at, end   int64 // of what is not yet in the buffer
-	buffer    []byte
-	from, to  int // the part of buffer that was not given out
-	nextBegin int64
-}
+// keys makes strings of the keys of many lines, several of them in one piece
+// of memory.
+type keys struct{ piece strings.Builder }
 
-func newLineReader(file *os.File, at, end int64) *lineReader {
-	return &lineReader{file: file, at: at, end: end, buffer: make([]byte, firstRead), nextBegin: at}
-}
+// How large the pieces are: the first is for the one line of most ranges.
+const (
+	firstPiece   = 64
+	largestPiece = 2 << 10
+)
 
-// next returns a line without its newline, valid until the next call, and
-// where it begins; io.EOF at the end.
-func (r *lineReader) next() (line []byte, begin int64, err error) {
-	searched := 0
-	for {
-		if i := bytes.IndexByte(r.buffer[r.from+searched:r.to], '\n'); i >= 0 {
-			i += searched
-			line, begin = r.buffer[r.from:r.from+i], r.nextBegin
-			r.from += i + 1
-			r.nextBegin += int64(i + 1)
-			return line, begin, nil
-		}
-		searched = r.to - r.from
-		if r.at >= r.end {
-			if searched > 0 {
-				return nil, r.nextBegin, errBroken
-			}
-			return nil, r.nextBegin, io.EOF
-		}
-		if err := r.fill(); err != nil {
-			return nil, r.nextBegin, err
-		}
+func (k *keys) take(key []byte) string {
+	if k.piece.Cap()-k.piece.Len() < len(key) {
+		room := max(len(key), firstPiece, min(4*k.piece.Cap(), largestPiece))
+		k.piece.Reset()
+		k.piece.Grow(room)
 	}
-}
-
-func (r *lineReader) fill() error {
-	r.to = copy(r.buffer, r.buffer[r.from:r.to])
-	r.from = 0
-	if r.to == len(r.buffer) || len(r.buffer) < largestRead {
-		larger := make([]byte, 4*len(r.buffer))
-		copy(larger, r.buffer[:r.to])
-		r.buffer = larger
-	}
-	room := min(int64(len(r.buffer)-r.to), r.end-r.at)
-	n, err := r.file.ReadAt(r.buffer[r.to:r.to+int(room)], r.at)
-	r.to += n
-	r.at += int64(n)
-	if err == io.EOF && n > 0 {
-		return nil
-	}
-	return err
+	at := k.piece.Len()
+	k.piece.Write(key)
+	return k.piece.String()[at:]
 }
 
 func (t *table) close() { t.file.Close() }

@@ -26,12 +26,13 @@ type Tx struct {
 	files    []File
 	dirs     []string
 	warnings errcodes.Warnings
-	forced   bool // it is logged even when it changes no record
-	logged   bool // its line is in the log: what is staged is needed until it is in place
+	before   map[string]body // of an update with a checkpoint: what it changed, as it was
+	forced   bool            // it is logged even when it changes no record
+	logged   bool            // its line is in the log: what is staged is needed until it is in place
 }
 
 func newTx(s *Store, st *state, op Operation) *Tx {
-	return &Tx{state: st, store: s, op: op, id: "op-" + s.options.NewID(), now: s.options.Now().UTC().Truncate(time.Millisecond)}
+	return &Tx{state: st, store: s, op: op, id: operationPrefix + s.options.NewID(), now: s.options.Now().UTC().Truncate(time.Millisecond)}
 }
 
 // Dir is the directory of the store.
@@ -73,13 +74,18 @@ func (tx *Tx) Put(key string, value any) (Record, error) {
 	if found {
 		text = keepUnknown(text, old.Value, reflect.TypeOf(value))
 	}
+	if max(old.Revision, tx.seq) >= largestNumber {
+		return Record{}, numbersEnd(statePath)
+	}
 	revision := old.Revision
 	if again := found && old.Seq == tx.seq+1; !again {
 		revision++
 		tx.written = append(tx.written, key)
 	}
 	full := newBody(text, revision, tx.seq+1)
-	tx.set(key, full)
+	if err := tx.set(key, full); err != nil {
+		return Record{}, err
+	}
 	return slices.Clone(full).record(key)
 }
 
@@ -91,17 +97,27 @@ func (tx *Tx) Delete(key string) error {
 	}
 	tx.written = slices.DeleteFunc(tx.written, func(have string) bool { return have == key })
 	tx.deleted = append(tx.deleted, key)
-	tx.set(key, nil)
-	return nil
+	return tx.set(key, nil)
 }
 
 // set changes the overlay and keeps its order.
-func (tx *Tx) set(key string, text body) {
+func (tx *Tx) set(key string, text body) error {
+	if _, kept := tx.before[key]; tx.checkpoint && !kept {
+		old, err := tx.text(key)
+		if err != nil {
+			return err
+		}
+		if tx.before == nil {
+			tx.before = map[string]body{}
+		}
+		tx.before[key] = old
+	}
 	if _, known := tx.overlay[key]; !known && tx.order != nil {
 		at, _ := slices.BinarySearch(tx.order, key)
 		tx.order = slices.Insert(tx.order, at, key)
 	}
 	tx.overlay[key] = text
+	return nil
 }
 
 // keepUnknown appends to text the members of old that its type has no field for.
@@ -149,8 +165,8 @@ func memberNames(kind reflect.Type) []string {
 // now; the file takes its place right after the commit, or, when the process
 // dies between, before the next update. Codes: T503, T506.
 func (tx *Tx) Publish(file File) error {
-	if path.Clean(file.Path) != file.Path || !filepathIsLocal(file.Path) {
-		return fmt.Errorf("file %q lies outside the store", file.Path)
+	if err := file.allowed(); err != nil {
+		return err
 	}
 	if !tx.DryRun() && file.From != "" {
 		if err := tx.store.stage(tx.id, len(tx.files), file); err != nil {

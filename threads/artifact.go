@@ -25,11 +25,15 @@ type Artifact struct {
 func ArtifactsDir(threadID string) string { return objects.ArtifactsDir(threadID) }
 
 // Artifacts returns the files that a thread has now, sorted by path; never
-// nil. What is no regular file, cannot be read, or is a symbolic link that
+// nil. Those of a committed operation count as if they were in place already. What is no regular file, cannot be read, or is a symbolic link that
 // leaves the thread is left out with a warning (W110). It fails with T101,
 // and with T503 where the thread's directories are not real directories.
 func Artifacts(r storage.Reader, threadID string) ([]Artifact, errcodes.Warnings, error) {
 	if _, err := Find(r, threadID); err != nil {
+		return nil, nil, err
+	}
+	pending, err := pendingIn(r, threadID)
+	if err != nil {
 		return nil, nil, err
 	}
 	snapshot, warnings, err := objects.Measure(r.Dir(), ArtifactsDir(threadID), nil)
@@ -44,10 +48,12 @@ func Artifacts(r storage.Reader, threadID string) ([]Artifact, errcodes.Warnings
 		}
 		list = append(list, artifact)
 	}
-	return list, warnings, nil
+	list, err = pending.over(r, list)
+	return list, warnings, err
 }
 
-// ReadArtifact returns the content of a file of a thread; a symbolic link is
+// ReadArtifact returns the content of a file of a thread, which is never older
+// than what its record or the log shows; a symbolic link is
 // followed as long as it stays in the thread. It fails with T101, with T110
 // where there is no such file, with T506 where it cannot be read, and with
 // T903 where the path leaves the thread or leads to no regular file.
@@ -58,16 +64,24 @@ func ReadArtifact(r storage.Reader, threadID, path string) (Artifact, []byte, er
 	if _, err := Find(r, threadID); err != nil {
 		return Artifact{}, nil, err
 	}
-	root, err := objects.OpenTree(r.Dir(), ArtifactsDir(threadID))
+	pending, err := pendingIn(r, threadID)
 	if err != nil {
-		return Artifact{}, nil, artifactFault(threadID, path, err)
+		return Artifact{}, nil, err
 	}
-	defer root.Close()
-	content, err := objects.ReadFile(root, path)
-	if err != nil {
+	content, err := readFile(r, threadID, path)
+	if content, err = pending.read(r, path, content, err); err != nil {
 		return Artifact{}, nil, artifactFault(threadID, path, err)
 	}
 	return Artifact{Path: path, Bytes: int64(len(content)), SHA256: objects.Hash(content)}, content, nil
+}
+
+func readFile(r storage.Reader, threadID, path string) ([]byte, error) {
+	root, err := objects.OpenTree(r.Dir(), ArtifactsDir(threadID))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return objects.ReadFile(root, path)
 }
 
 // artifactFault gives what stands against a path its code.

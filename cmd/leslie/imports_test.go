@@ -25,6 +25,7 @@ var rooms = map[string]room{
 	"errcodes":         {},
 	"pkg/retry":        {ours: []string{"errcodes"}},
 	"storage":          {ours: []string{"errcodes", "pkg/retry"}, third: []string{"github.com/gofrs/flock", "github.com/tidwall/gjson"}},
+	"storage/crash":    {},
 	"storage/objects":  {ours: []string{"errcodes", "storage"}},
 	"threads":          {ours: []string{"errcodes", "storage", "storage/objects"}},
 	"refs":             {ours: []string{"errcodes", "storage", "storage/objects"}},

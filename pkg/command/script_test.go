@@ -63,6 +63,7 @@ func TestMain(m *testing.M) {
 		"leslie-extra":     runExtra,
 		"leslie-signalled": runSignalled,
 		holderProgram:      runHolder,
+		crashingProgram:    runCrashing,
 	})
 }
 

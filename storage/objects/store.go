@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 
 	"github.com/leslie-sh/leslie/storage"
@@ -118,7 +120,7 @@ func (w *writer) flush() error {
 		}
 		w.staged = w.staged[1:]
 	}
-	for home := range w.touched {
+	for _, home := range slices.Sorted(maps.Keys(w.touched)) {
 		if err := w.disk.SyncDir(home); err != nil {
 			return unwritable(home, err)
 		}

@@ -1,0 +1,5 @@
+package command
+
+import "flag"
+
+var full = flag.Bool("full", false, "run the sweeps in full")
