@@ -43,6 +43,9 @@ func (s *Store) beginAgain(tx *Tx) error {
 	}
 	if err != nil {
 		tx.seq = before
+		if s.goesOnIn(generation) {
+			return outcomeUnknown(tx, err)
+		}
 		if left := errors.Join(s.disk.Remove(generationPath(generation+1)), s.disk.Remove(generationPath(generation))); left != nil {
 			return outcomeUnknown(tx, errors.Join(err, left))
 		}
@@ -50,6 +53,17 @@ func (s *Store) beginAgain(tx *Tx) error {
 	}
 	tx.generation, tx.logEnd = generation, size
 	return nil
+}
+
+// goesOnIn reports whether the state file names the log file of a generation,
+// so that what is in that is done, or may be.
+func (s *Store) goesOnIn(generation int64) bool {
+	there, err := openTable(s.disk.Root, statePath)
+	if err != nil {
+		return false
+	}
+	defer there.close()
+	return there.header.Generation >= generation
 }
 
 // asWriteFailure gives an error a code, unless it has one.

@@ -110,8 +110,10 @@ func (s *Store) cutBack(file *Handle, tx *Tx, failed error) error {
 	return failed
 }
 
-// outcomeUnknown says that nobody knows whether the update was committed.
+// outcomeUnknown says that nobody knows whether the update was committed. Who
+// writes next finds out, and needs what was staged if it was.
 func outcomeUnknown(tx *Tx, cause error) error {
+	tx.logged = true
 	unknown := errcodes.OutcomeUnknown.With("operationId", tx.id, "reason", reason(cause)).Because(cause)
 	unknown.Effect = errcodes.Unknown
 	return unknown

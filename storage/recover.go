@@ -221,7 +221,7 @@ func (s *segment) known(from *base) int64 {
 
 // obstacle says why the operations of s, which follow seq, cannot be relied on, or "".
 func (r *recovery) obstacle(s *segment, from *base, seq int64, last bool) string {
-	if s.generation > from.header.Generation && s.before > seq {
+	if s.before > seq {
 		return fmt.Sprintf("it follows operation %d, but %d is the last that is there", s.before, seq)
 	}
 	known := s.known(from)

@@ -120,6 +120,9 @@ func (st *state) follow(log *segment, h header) error {
 		st.checkpoint = true
 		return nil
 	}
+	if log.before > st.seq {
+		return fmt.Errorf("%s begins behind operation %d: %w", path, log.before, errMisfit)
+	}
 	st.logEnd, st.logSize = log.end, log.size
 	for _, f := range log.faults {
 		if log.isLost() {

@@ -14,11 +14,15 @@ import (
 // holds less than any file shows is not the last acknowledged state, however
 // whole it is.
 
+// smallestLine is less than the line of any operation takes.
+const smallestLine = 80
+
 // unfinished reports whether what a fault covers behind offset, up to which
-// the operations are known, may be one line of a writer that died. Of more
-// lines than one all but the last were acknowledged.
+// the operations are known, may be one line of a writer that died, or is too
+// little for any. Of more lines than one all but the last were acknowledged.
 func (f fault) unfinished(offset int64) bool {
-	return f.isTail && (f.end <= offset || f.last == max(f.begin, offset))
+	from := max(f.begin, offset)
+	return f.isTail && (f.end < from+smallestLine || f.last == from)
 }
 
 // past reports whether the fault lies among operations that a state holds

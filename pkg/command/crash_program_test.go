@@ -70,8 +70,8 @@ func (p *plan) intercept(change *storage.Change, do func() error) error {
 		return p.strike(change, do)
 	}
 	err := do()
-	if err == nil && p.Record != "" {
-		p.record(change)
+	if p.Record != "" {
+		p.record(change, err == nil)
 	}
 	return err
 }
@@ -131,8 +131,14 @@ func (p *plan) strike(change *storage.Change, do func() error) error {
 	return failed
 }
 
-func (p *plan) record(change *storage.Change) {
-	line, err := json.Marshal(change)
+// tried is a change as it is recorded: one that failed by itself counts too.
+type tried struct {
+	storage.Change
+	Made bool
+}
+
+func (p *plan) record(change *storage.Change, made bool) {
+	line, err := json.Marshal(tried{*change, made})
 	if err != nil {
 		panic(err)
 	}
@@ -154,11 +160,11 @@ func recorded(path string) ([]crash.Call, error) {
 	}
 	var calls []crash.Call
 	for line := range strings.Lines(string(content)) {
-		var change storage.Change
+		var change tried
 		if err := json.Unmarshal([]byte(line), &change); err != nil {
 			return nil, err
 		}
-		call := crash.Call{Made: true, Kind: change.Call, Path: filepath.Join(storeName, change.Path), Data: change.Data, At: change.At, To: change.To}
+		call := crash.Call{Made: change.Made, Kind: change.Call, Path: filepath.Join(storeName, change.Path), Data: change.Data, At: change.At, To: change.To}
 		if change.To != "" && change.Call != crash.Symlink {
 			call.To = filepath.Join(storeName, change.To)
 		}

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,6 +46,8 @@ var mishaps = []struct {
 	{"disk full from then on", crash.Fault{Mode: crash.Fail, Errno: syscall.ENOSPC, Lasting: true}},
 	{"read-only from then on", crash.Fault{Mode: crash.Fail, Errno: syscall.EROFS, Lasting: true}},
 }
+
+var only = flag.String("scene", "", "sweep only the scenes whose names contain this")
 
 const powerCut = "power cut"
 
@@ -228,12 +231,15 @@ func gate(t *testing.T, thin int, cases func(*sweep, *stage) int) {
 	s := newSweep(t, thin, "")
 	sets := newSettings(t)
 	for _, scene := range scenes {
+		if !strings.Contains(scene.name, *only) {
+			continue
+		}
 		at := sets.setUp(t, scene, "")
 		if at.old.same(at.new) && at.line[0] != "doctor" {
 			t.Errorf("%s changes nothing", at.name)
 		}
 		before, tried := s.cases, s.total.tried
-		if scene.large {
+		if scene.large && !*full {
 			s.thin *= 5
 		}
 		changes := cases(s, at)
