@@ -85,7 +85,7 @@ func (r *recovery) readBase(path string, file *os.File, size int64) (found *base
 // base reads every record of a state file that has its right frame.
 func (t *table) base(path string) (found *base, problem string) {
 	found = &base{path: path, header: t.header, fits: intact, records: map[string]body{}}
-	for line, err := range t.lines(t.start) {
+	for line, err := range t.lines(t.start, t.room()) {
 		if err != nil {
 			return nil, mismatch
 		}

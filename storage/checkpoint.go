@@ -37,7 +37,7 @@ func (s *Store) beginAgain(tx *Tx) error {
 	if err == nil {
 		next := *tx.state
 		next.generation, next.seq, next.logEnd = generation, tx.seq+1, size
-		if err = s.rewriteOrRecover(&next); err != nil {
+		if err = s.orRecover(&next, s.rewrite); err != nil {
 			path = statePath
 		}
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/leslie-sh/leslie/errcodes"
 )
 
-// When the log has grown by so many bytes it begins a new file, and a state
-// too large to be rewritten each time is rewritten. A twentieth of a large
-// state counts, too, so that the writing stays in proportion.
+// When the log has grown by logGrowth bytes, a state too large to be rewritten
+// each time is rewritten; a twentieth of a large state counts, too, so that
+// the writing stays in proportion. A rewrite begins a new log file where the
+// one before has logFile bytes: every command reads all of it.
 const (
 	logGrowth    = 256 << 10
+	logFile      = 64 << 10
 	logShare     = 20
 	writeBuffer  = 256 << 10
 	stateNewMode = 0o644
@@ -60,7 +62,22 @@ func (s *Store) settle(tx *Tx) {
 	if tx.checkpoint || !s.rewriteDue(tx.state) {
 		return
 	}
-	if err := s.rewriteOrRecover(tx.state); err != nil {
+	if err := s.orRecover(tx.state, s.supersede); err != nil {
+		tx.Warn(errcodes.StateNotRewritten.Warn("path", statePath, "reason", reason(err)))
+		return
+	}
+	tx.renamed = true
+}
+
+// nameState makes the names of state and backup durable. It needs no lock:
+// the operation is safe in the log, whichever of the states, all of them
+// whole, a power cut leaves under the name, and whoever writes next makes the
+// names of both durable before its answer.
+func (s *Store) nameState(tx *Tx) {
+	if !tx.renamed {
+		return
+	}
+	if err := s.disk.SyncDir("."); err != nil {
 		tx.Warn(errcodes.StateNotRewritten.Warn("path", statePath, "reason", reason(err)))
 	}
 }
@@ -148,10 +165,10 @@ func (s *Store) makeOps() error {
 	return s.disk.SyncDir(".")
 }
 
-// rewriteOrRecover writes the state file anew; where the old one turns out to
-// be damaged, from the log.
-func (s *Store) rewriteOrRecover(st *state) error {
-	err := s.rewrite(st)
+// orRecover writes the state file anew; where the old one turns out to be
+// damaged, from the log.
+func (s *Store) orRecover(st *state, write func(*state) error) error {
+	err := write(st)
 	if err == nil || !errors.Is(err, errMisfit) {
 		return err
 	}
@@ -160,14 +177,25 @@ func (s *Store) rewriteOrRecover(st *state) error {
 		return err
 	}
 	st.warnings.Add(recovered.warnings...)
-	return s.rewrite(recovered)
+	return write(recovered)
 }
 
-// rewrite replaces the state file by one that holds every operation so far,
-// and makes the old one the backup when it was right.
+// rewrite replaces the state file, durably.
 func (s *Store) rewrite(st *state) error {
+	if err := s.supersede(st); err != nil {
+		return err
+	}
+	return s.disk.SyncDir(".")
+}
+
+// supersede replaces the state file by one that holds every operation so far,
+// and makes the old one the backup when it was right. Both are whole on the
+// disk; that their names are is up to the caller, but for a state that names a
+// new log file, to which nobody must write before.
+func (s *Store) supersede(st *state) error {
 	h := header{Version: SchemaVersion, Seq: st.seq, Generation: st.generation, Offset: st.logEnd, Extra: st.extra}
-	if st.logEnd > logGrowth {
+	rotated := st.logEnd > logFile
+	if rotated {
 		if err := s.rotate(&h); err != nil {
 			return err
 		}
@@ -199,7 +227,10 @@ func (s *Store) rewrite(st *state) error {
 			return err
 		}
 	}
-	return s.disk.SyncDir(".")
+	if rotated {
+		return s.disk.SyncDir(".")
+	}
+	return nil
 }
 
 func fileMode(mode os.FileMode) os.FileMode {
@@ -226,7 +257,11 @@ func (s *Store) rotate(h *header) error {
 func (s *Store) writeState(file *Handle, h header, st *state) error {
 	h.Bytes = int64(h.size())
 	file.at = h.Bytes
-	out := bufio.NewWriterSize(file, writeBuffer)
+	room := writeBuffer
+	if st.table != nil {
+		room = st.table.room()
+	}
+	out := bufio.NewWriterSize(file, room)
 	var text []byte
 	for record, err := range st.lines("") {
 		if err != nil {

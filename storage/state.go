@@ -267,15 +267,18 @@ func (st *state) older(prefix string) iter.Seq2[line, error] {
 		if st.table == nil {
 			return
 		}
-		at, _, err := st.table.search(prefix)
-		if err == nil && prefix != "" {
-			err = st.inOrder()
+		at, room, err := st.table.start, st.table.room(), error(nil)
+		if prefix != "" {
+			room = firstRead
+			if at, _, err = st.table.search(prefix); err == nil {
+				err = st.inOrder()
+			}
 		}
 		if err != nil {
 			yield(line{}, err)
 			return
 		}
-		for old, err := range st.table.lines(at) {
+		for old, err := range st.table.lines(at, room) {
 			if err == nil && !strings.HasPrefix(old.key, prefix) || !yield(old, err) {
 				return
 			}

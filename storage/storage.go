@@ -222,6 +222,8 @@ func (s *Store) Update(ctx context.Context, op Operation, change func(*Tx) error
 		tx.close()
 		damage := tx.damage()
 		if again == attempts || commit.OperationID != "" || damage == nil && !errors.Is(err, errMoved) {
+			held.release()
+			s.nameState(tx)
 			return commit, tx.allWarnings(), err
 		}
 		if state, err = s.renew(damage); err != nil {

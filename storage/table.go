@@ -224,7 +224,7 @@ type line struct {
 // lines yields the records from the byte at on, in order. Their text is valid
 // until the next step. The first line is one that the search has read, so
 // that a range without records costs no more.
-func (t *table) lines(at int64) iter.Seq2[line, error] {
+func (t *table) lines(at int64, room int) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
 		if at >= t.end {
 			return
@@ -251,7 +251,7 @@ func (t *table) lines(at int64) iter.Seq2[line, error] {
 		if !give(bytes.Clone(first), at, err) {
 			return
 		}
-		reader := newLineReader(t.file, next, t.end, firstRead)
+		reader := newLineReader(t.file, next, t.end, room)
 		for {
 			raw, begin, err := reader.next()
 			if err == io.EOF && begin == t.end || !give(raw, begin, err) {
@@ -281,5 +281,8 @@ func (k *keys) take(key []byte) string {
 	k.piece.Write(key)
 	return k.piece.String()[at:]
 }
+
+// room is the memory in which all of the table is read, up to what is read at once.
+func (t *table) room() int { return int(min(largestRead, t.header.Bytes)) }
 
 func (t *table) close() { t.file.Close() }

@@ -28,6 +28,7 @@ type Tx struct {
 	warnings errcodes.Warnings
 	before   map[string]body // of an update with a checkpoint: what it changed, as it was
 	forced   bool            // it is logged even when it changes no record
+	renamed  bool            // the state file was replaced, under a name that is not yet durable
 	logged   bool            // its line is in the log, or may be: what is staged is needed until it is in place
 }
 

@@ -91,7 +91,7 @@ func (st *state) inOrder() error {
 	if st.table == nil || !st.small || st.ordered {
 		return nil
 	}
-	for _, err := range st.table.lines(st.table.start) {
+	for _, err := range st.table.lines(st.table.start, st.table.room()) {
 		if err != nil {
 			return err
 		}
