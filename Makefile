@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 
 export CGO_ENABLED ?= 0
 
-.PHONY: build demo test race lint golden fuzz bench check clean
+.PHONY: build demo test race lint golden fuzz bench crash damage hostile linear contention scale check clean
 
 build:
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '-s -w -X github.com/leslie-sh/leslie/pkg/command.version=$(VERSION)' -o bin/leslie ./cmd/leslie
@@ -43,9 +43,36 @@ fuzz:
 	    $(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
 	  done; done
 
-# Whole processes at 100, 10,000 and 100,000 threads, then the rooms.
-bench: build
-	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchtime 100x -timeout 60m ./cmd/leslie
+# What the store promises, as figures: each sweep in full, which fails when one
+# outcome is wrong. Their short forms are part of make test.
+SWEEP = $(GO) test -tags $(TAGS) -count 1 -v -timeout 120m -full
+
+# Every change of every command that writes goes wrong in every way.
+crash:
+	$(SWEEP) -run 'CrashSweep' ./pkg/command
+
+# Every byte and every prefix of the store's files, and triples of damage.
+damage:
+	$(SWEEP) -run '^TestDamage' ./storage ./pkg/command
+
+# Files of the store that an attacker wrote or replaced.
+hostile:
+	$(SWEEP) -run '^TestHostile' ./pkg/command
+
+# Histories of hundreds of processes, checked for one order that explains them.
+linear:
+	$(SWEEP) -run '^TestLinearizable$$' ./pkg/command
+
+# Up to 128 processes that write at once, beside a bare lock with the same bytes and syncs.
+contention:
+	$(SWEEP) -run '^TestContention|^TestLockHeld' ./storage
+
+# Whole processes at 100, 10,000 and 100,000 threads: time and memory.
+scale:
+	$(SWEEP) -run '^TestScale$$' ./cmd/leslie
+
+# The rooms by themselves.
+bench:
 	$(GO) test -tags $(TAGS) -run '^$$' -bench . -benchmem -timeout 60m ./storage/... ./threads ./refs ./pkg/...
 
 check: lint test race

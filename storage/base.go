@@ -94,7 +94,7 @@ func (t *table) base(path string) (found *base, problem string) {
 		}
 		found.records[line.key] = slices.Clone(line.text)
 	}
-	if int64(len(found.records)) != t.header.Count {
+	if int64(len(found.records)) != t.header.Count || t.verify(t.start, t.end) != nil {
 		return nil, mismatch
 	}
 	return found, ""
@@ -143,7 +143,8 @@ func (r *recovery) witnessLines(path string, file io.ReaderAt, size int64) {
 	start := make([]byte, min(size, headerLimit))
 	n, _ := file.ReadAt(start, 0)
 	if h, ours, err := headerOf(start[:n]); ours && err == nil {
-		r.note(h.Seq, path)
+		r.note(h.Seq, path) // no record is newer
+		return
 	}
 	for _, text := range intactLines(file, size) {
 		if _, _, seq, ok := text.bookkeeping(); ok {
@@ -156,7 +157,7 @@ func (r *recovery) witnessLines(path string, file io.ReaderAt, size int64) {
 // each valid until the next.
 func intactLines(file io.ReaderAt, size int64) iter.Seq2[[]byte, body] {
 	return func(yield func([]byte, body) bool) {
-		reader := newLineReader(file, 0, size, firstRead)
+		reader := newLineReader(file, 0, min(size, scanLimit), firstRead)
 		for {
 			raw, _, err := reader.next()
 			if err != nil && err != errBroken {

@@ -262,6 +262,7 @@ func (s *Store) writeState(file *Handle, h header, st *state) error {
 		room = st.table.room()
 	}
 	out := bufio.NewWriterSize(file, room)
+	records := &summing{out: out}
 	var text []byte
 	for record, err := range st.lines("") {
 		if err != nil {
@@ -271,16 +272,17 @@ func (s *Store) writeState(file *Handle, h header, st *state) error {
 			text = append(text, ",\n"...)
 		}
 		text = appendLine(text, record.key, record.text)
-		if _, err := out.Write(text); err != nil {
+		if _, err := records.Write(text); err != nil {
 			return err
 		}
 		h.Bytes += int64(len(text))
 		h.Count++
 	}
-	end := "\n" + tableEnd
-	if h.Count == 0 {
-		end = tableEnd
+	if h.Count > 0 {
+		records.Write([]byte("\n"))
+		h.Bytes++
 	}
+	end := records.footer()
 	out.WriteString(end)
 	h.Bytes += int64(len(end))
 	if err := out.Flush(); err != nil {

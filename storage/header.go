@@ -80,7 +80,7 @@ func parseHeader(object string) (h header, fits integrity) {
 			sound = sound && known
 		case key.Str == "crc":
 			sum = value.Str
-		case key.Str != "sorted" && key.Str != "records":
+		case key.Str != "sorted" && key.Str != "records" && key.Str != "sums":
 			if room -= len(key.Raw) + len(value.Raw) + len(",:"); room >= 0 {
 				unknown = append(unknown, appendMember(nil, key.Raw, value.Raw))
 			}

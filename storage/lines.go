@@ -9,6 +9,10 @@ import (
 // A longer one is damage, passed over without being held in memory.
 const lineLimit = 32 << 20
 
+// scanLimit is how much of a file is gone through in search of lines that are
+// intact, in a second or two. No log or state comes near it.
+const scanLimit = 1 << 30
+
 // How much is read of a range of lines at first, and when it is long.
 const (
 	firstRead   = 1 << 10

@@ -105,7 +105,7 @@ func readSegment(root *os.Root, generation int64) (*segment, error) {
 
 func parseSegment(generation int64, file io.ReaderAt, size int64) (*segment, error) {
 	s := &segment{generation: generation, before: -1}
-	reader := newLineReader(file, 0, size, int(min(size, segmentRoom)))
+	reader := newLineReader(file, 0, min(size, scanLimit), int(min(size, segmentRoom)))
 	last, count := int64(-1), 0
 	for ; ; count++ {
 		text, begin, err := reader.next()
@@ -136,6 +136,10 @@ func parseSegment(generation int64, file io.ReaderAt, size int64) (*segment, err
 		s.fail(1, 0, 0, true)
 	}
 	s.size = reader.end
+	if size > scanLimit {
+		s.fail(count+1, reader.end, size, false)
+		s.size = size
+	}
 	return s, nil
 }
 

@@ -29,7 +29,6 @@ type state struct {
 	extra      []byte   // members of the header that this version does not know
 	mode       os.FileMode
 	small      bool
-	ordered    bool // every line of the table was seen to be in its place
 
 	stale      bool   // the state file has to be written anew, whatever its size
 	logOnly    bool   // neither state file nor backup holds what the log gives
@@ -86,6 +85,9 @@ func (s *Store) read() (*state, error) {
 	}
 	if err = st.follow(log, opened.header); err == nil {
 		err = s.outdated(st, backup)
+	}
+	if err == nil && st.small {
+		err = opened.verify(opened.start, opened.end)
 	}
 	if err != nil {
 		opened.close()
@@ -202,9 +204,6 @@ func (st *state) text(key string) (body, error) {
 		return slices.Clone(text), nil
 	}
 	_, text, err := st.table.search(key)
-	if err == nil && text == nil {
-		err = st.inOrder()
-	}
 	return text, st.note(err)
 }
 
@@ -270,9 +269,7 @@ func (st *state) older(prefix string) iter.Seq2[line, error] {
 		at, room, err := st.table.start, st.table.room(), error(nil)
 		if prefix != "" {
 			room = firstRead
-			if at, _, err = st.table.search(prefix); err == nil {
-				err = st.inOrder()
-			}
+			at, _, err = st.table.search(prefix)
 		}
 		if err != nil {
 			yield(line{}, err)

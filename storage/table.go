@@ -16,21 +16,23 @@ import (
 //
 // A record is found by binary search over the bytes: the line that holds the
 // middle of the range decides in which half to go on. The last two lines it
-// compares are neighbours, so a key that is not there is known not to be there.
+// compares are neighbours, and their blocks are checked (sums.go), so a key
+// that is not there is known not to be there.
 type table struct {
 	file   *os.File
 	header header
 	start  int64 // of the first record's line
 	end    int64 // behind the last record's line
 	mode   os.FileMode
+
+	sums     []byte // of the blocks of its records
+	verified []bool // the blocks that are known to be right
+
 	blocks map[int64][]byte // those that searches have read first
 
 	recent       []byte // the block that was read last and is not among them
 	recentNumber int64
 }
-
-// tableEnd closes the records and the file.
-const tableEnd = "}}\n"
 
 // errMisfit says that a state file is not as this package writes it: damaged,
 // or rewritten by another program.
@@ -70,21 +72,20 @@ func readFrame(file *os.File) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !ours || h.Bytes != info.Size() || h.Bytes < int64(h.size()+len(tableEnd)) {
+	if !ours || h.Bytes != info.Size() {
 		return nil, fmt.Errorf("its header is %w", errMisfit)
 	}
-	t := &table{file: file, header: h, start: int64(h.size()), end: h.Bytes - int64(len(tableEnd)), mode: info.Mode()}
-	last := make([]byte, len(tableEnd))
-	if _, err := file.ReadAt(last, t.end); err != nil || string(last) != tableEnd {
-		return nil, fmt.Errorf("its end is %w", errMisfit)
-	}
-	return t, nil
+	t := &table{file: file, header: h, start: int64(h.size()), mode: info.Mode()}
+	t.sums, t.end, err = sumsOf(file, t.start, h.Bytes)
+	t.verified = make([]bool, len(t.sums)/sumDigits)
+	return t, err
 }
 
 // search returns where the line of key is, or where it would stand, and the
 // record's text when it is there.
 func (t *table) search(key string) (int64, body, error) {
 	low, high := t.start, t.end
+	before, after := low, high // the lines around the place: where they begin and end
 	for low < high {
 		line, begin, next, err := t.lineAt((low+high)/2, low, high)
 		if err != nil {
@@ -99,12 +100,12 @@ func (t *table) search(key string) (int64, body, error) {
 			_, text, err := splitLine(bytes.Clone(line))
 			return begin, text, err
 		case order < 0:
-			low = next
+			before, low = begin, next
 		default:
-			high = begin
+			after, high = next, begin
 		}
 	}
-	return low, nil, nil
+	return low, nil, t.verify(before, after)
 }
 
 func (t *table) broken(offset int64, err error) error {
@@ -239,6 +240,9 @@ func (t *table) lines(at int64, room int) iter.Seq2[line, error] {
 			}
 			if err == nil && string(key) <= last {
 				err = errBroken
+			}
+			if err == nil {
+				err = t.verify(begin, begin+int64(len(raw)))
 			}
 			if err != nil {
 				yield(line{}, t.broken(begin, err))

@@ -68,8 +68,8 @@ func (s *Store) backupSeq() (seq int64, damaged bool, err error) {
 // the backup, read before it, or the log file after its own. One in which
 // there is no operation yet is left from a rewrite that did not end.
 func (s *Store) outdated(st *state, backup int64) error {
-	if backup > st.seq {
-		return fmt.Errorf("%s is newer: %w", backupPath, errMisfit)
+	if backup >= st.seq && backup > 0 {
+		return fmt.Errorf("%s is the state before a later operation: %w", backupPath, errMisfit)
 	}
 	path := generationPath(st.generation + 1)
 	next, err := readSegment(s.disk.Root, st.generation+1)
@@ -81,21 +81,5 @@ func (s *Store) outdated(st *state, backup int64) error {
 	case next.before > st.seq || len(next.lines)+len(next.faults) > 0:
 		return fmt.Errorf("%s goes on: %w", path, errMisfit)
 	}
-	return nil
-}
-
-// inOrder goes through all of a small table, once. A search finds its way by
-// the order of the lines, and would miss one that an editor has moved. In a
-// large one that shows when it is read whole.
-func (st *state) inOrder() error {
-	if st.table == nil || !st.small || st.ordered {
-		return nil
-	}
-	for _, err := range st.table.lines(st.table.start, st.table.room()) {
-		if err != nil {
-			return err
-		}
-	}
-	st.ordered = true
 	return nil
 }
