@@ -37,6 +37,9 @@ func (s *Store) beginAgain(tx *Tx) error {
 	if err == nil {
 		next := *tx.state
 		next.generation, next.seq, next.logEnd = generation, tx.seq+1, size
+		// The state cannot become the backup, which shows that an operation
+		// followed it: that is not certain yet.
+		next.keepBackup, next.dropBackup = true, !s.backupWhole()
 		if err = s.orRecover(&next, s.rewrite); err != nil {
 			path = statePath
 		}
@@ -53,6 +56,16 @@ func (s *Store) beginAgain(tx *Tx) error {
 	}
 	tx.generation, tx.logEnd = generation, size
 	return nil
+}
+
+// backupWhole reports whether there is a backup that serves.
+func (s *Store) backupWhole() bool {
+	backup, err := openTable(s.disk.Root, backupPath)
+	if err != nil {
+		return false
+	}
+	defer backup.close()
+	return backup.verify(backup.start, backup.end) == nil
 }
 
 // goesOnIn reports whether the state file names the log file of a generation,

@@ -12,11 +12,12 @@ import (
 
 // When the log has grown by logGrowth bytes, a state too large to be rewritten
 // each time is rewritten; a twentieth of a large state counts, too, so that
-// the writing stays in proportion. A rewrite begins a new log file where the
+// the writing stays in proportion, up to logMost: every reader goes through it. A rewrite begins a new log file where the
 // one before has logFile bytes: every command reads all of it.
 const (
 	logGrowth    = 256 << 10
 	logFile      = 64 << 10
+	logMost      = 512 << 10
 	logShare     = 20
 	writeBuffer  = 256 << 10
 	stateNewMode = 0o644
@@ -59,7 +60,11 @@ func (s *Store) settle(tx *Tx) {
 			tx.Warn(errcodes.StateNotRewritten.Warn("path", dir, "reason", reason(err)))
 		}
 	}
-	if tx.checkpoint || !s.rewriteDue(tx.state) {
+	if tx.checkpoint {
+		return
+	}
+	if !s.rewriteDue(tx.state) {
+		_ = s.disk.Remove(backupPath + ".tmp") // of a process that died; else the next rewrite does
 		return
 	}
 	if err := s.orRecover(tx.state, s.supersede); err != nil {
@@ -87,7 +92,7 @@ func (s *Store) rewriteDue(st *state) bool {
 		return true
 	}
 	h := st.table.header
-	return st.logEnd-h.Offset > max(logGrowth, h.Bytes/logShare)
+	return st.logEnd-h.Offset > min(max(logGrowth, h.Bytes/logShare), logMost)
 }
 
 // appendLine adds the update's line to the current log file and makes it durable.

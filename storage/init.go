@@ -75,10 +75,21 @@ func (s *Store) create() error {
 		}
 	}
 	empty := &state{generation: 1, logEnd: int64(len(first)), small: true}
-	if err := s.rewrite(empty); err != nil {
-		return cannotWrite(statePath, err)
+	err := s.rewrite(empty)
+	if err != nil {
+		err = cannotWrite(statePath, err)
+	} else {
+		err = s.syncAbove()
 	}
-	return s.syncAbove()
+	if err == nil {
+		return nil
+	}
+	if left := s.disk.Remove(statePath); left != nil {
+		unknown := errcodes.Of(err)
+		unknown.Effect = errcodes.Unknown
+		return unknown
+	}
+	return err
 }
 
 // syncAbove makes the name of the store's own directory durable.

@@ -33,7 +33,8 @@ func (tx *Tx) Pending(prefix string) ([]File, error) {
 
 func (s *Store) pending(generation int64, prefix string) ([]File, error) {
 	staged, err := ReadDir(s.disk.Root, stagingPath)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Where something else stands nothing waits; the next write refuses it.
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errIrregular) {
 		return nil, cannotRead(stagingPath, err)
 	}
 	var pending []File

@@ -23,10 +23,9 @@ type state struct {
 
 	seq        int64
 	generation int64
-	logEnd     int64    // where the next line of the log goes
-	logSize    int64    // the size of the log file; more than logEnd when its tail is torn
-	tail       []opLine // operations that the state file does not hold
-	extra      []byte   // members of the header that this version does not know
+	logEnd     int64  // where the next line of the log goes
+	logSize    int64  // the size of the log file; more than logEnd when its tail is torn
+	extra      []byte // members of the header that this version does not know
 	mode       os.FileMode
 	small      bool
 
@@ -175,7 +174,6 @@ func (st *state) replay(lines []opLine) error {
 			return err
 		}
 		st.seq = op.seq
-		st.tail = append(st.tail, op)
 	}
 	return nil
 }

@@ -177,9 +177,9 @@ func told(stdout string, status int, killed bool) (answered, error) {
 		return silent, fmt.Errorf("not one response: %q", stdout)
 	case answer.Get("success").Bool() && (status == 0 || killed):
 		return acknowledged, nil
-	case code == "T503" && status == 53:
+	case code == "T503" && status == 53 && answer.Get("error.details.effect").Str == "none":
 		return refused, nil
-	case code == "T507" && status == 57:
+	case (code == "T503" || code == "T507") && status == 50+int(code[3]-'0') && answer.Get("error.details.effect").Str == "unknown":
 		return silent, nil
 	}
 	return silent, fmt.Errorf("status %d: %s", status, stdout)
