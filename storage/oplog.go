@@ -259,8 +259,8 @@ func (e *entry) line(path string) ([]byte, error) {
 		return nil, errcodes.StoreCorrupted.With("reason", "a record that is kept is not valid JSON: "+err.Error(), "path", statePath).Because(err)
 	}
 	if size := len(text) + checksumSize; size > lineLimit {
-		return nil, errcodes.WriteFailed.With("path", path, "reason", fmt.Sprintf("the operation takes %d bytes of the log, and one may take %d", size, lineLimit),
-			"hint", "Do it in several smaller operations")
+		return nil, errcodes.WriteFailed.With("path", path, "reason", fmt.Sprintf("the operation takes %d bytes of the log, and one may take %d", size, lineLimit)).
+			Having("hint", "Do it in several smaller operations")
 	}
 	return append(seal(text), '\n'), nil
 }
