@@ -131,6 +131,7 @@ func every(n int, each func(row string, tr trial)) func(row string, tr trial) {
 // damaged file was needed, or a refusal; reading changes nothing, a refused
 // write overwrites nothing, and a write or a repair makes everything whole.
 func TestDamageSweep(t *testing.T) {
+	alone(t)
 	e := extent{step: 499, deeply: 20, pieces: 1, thin: 5, flips: flippings[:1], random: 40}
 	if *full {
 		e = extent{step: 1, deeply: 31, pieces: 64, thin: 1, flips: flippings, random: 20_000}
@@ -138,9 +139,6 @@ func TestDamageSweep(t *testing.T) {
 	const seed = 20260301
 	l := &ledger{rows: map[string]map[string]int{}}
 	made := scenes(t)
-	if testing.Short() {
-		made = made[:1]
-	}
 	for _, s := range made {
 		l.sweep(t, s, func(each func(string, trial)) { e.trials(s, seed, each) })
 	}

@@ -63,6 +63,7 @@ var hugeNumbers = []string{"-1", "9223372036854775807", "9223372036854775808", "
 	"576460752303423486", "576460752303423487", "576460752303423488", "999999999999999999"}
 
 func TestForgedNumbers(t *testing.T) {
+	alone(t)
 	_, fresh := forged(t)
 	for _, member := range []string{"version", "seq", "generation", "offset", "count", "bytes"} {
 		for _, value := range hugeNumbers {
@@ -117,6 +118,7 @@ func forgeLines(log []byte, change func(string) string) []byte {
 }
 
 func TestForgedOperations(t *testing.T) {
+	alone(t)
 	template, fresh := forged(t)
 	want, _ := contents(t, template)
 	for _, members := range []string{
@@ -164,6 +166,7 @@ func all(s *Store) (map[string]string, error) {
 
 // TestDeepNesting ends the process where a reader goes down by recursion.
 func TestDeepNesting(t *testing.T) {
+	alone(t)
 	deep := bytes.Repeat([]byte("["), 12<<20)
 	object := append([]byte(`{"version":1,"records":{"thread/x":`), deep...)
 	for _, path := range []string{statePath, backupPath, logPath} {
@@ -177,6 +180,7 @@ func TestDeepNesting(t *testing.T) {
 
 // TestMemoryIsBoundedByWhatIsValid puts a huge file in the place of each.
 func TestMemoryIsBoundedByWhatIsValid(t *testing.T) {
+	alone(t)
 	const size, bound = 512 << 20, 96 << 20
 	for _, path := range []string{statePath, backupPath, logPath} {
 		s, _ := seeded(t)
@@ -194,6 +198,7 @@ func TestMemoryIsBoundedByWhatIsValid(t *testing.T) {
 }
 
 func TestOperationThatNoReaderTakes(t *testing.T) {
+	alone(t)
 	s, want := seeded(t)
 	log := s.file(t, logPath)
 	_, _, err := s.Update(ctx, Operation{}, func(tx *Tx) error {

@@ -27,6 +27,7 @@ var tampered = map[string]func(lines [][]byte, at int){
 // taken away is not held for one that never was: no update may put another in
 // its place, and no reader may miss it in silence.
 func TestMissingLineOfALargeStateIsNoticed(t *testing.T) {
+	alone(t)
 	for name, tamper := range tampered {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t)
