@@ -179,7 +179,9 @@ func unsaved(files map[string][]byte, held map[string]string) string {
 		}
 	}
 	for key, seq := range newest {
-		if !strings.HasSuffix(held[key], fmt.Sprintf(" s%d", seq)) && gone[key] < seq {
+		var kept int64
+		fmt.Sscanf(held[key][strings.LastIndexByte(held[key], ' ')+1:], "s%d", &kept)
+		if kept < seq && gone[key] < seq {
 			return key
 		}
 	}

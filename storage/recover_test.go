@@ -205,6 +205,22 @@ func TestAllThreeDamaged(t *testing.T) {
 	}
 }
 
+func TestSalvageTakesLinesOfWhatIsStillJSON(t *testing.T) {
+	s, want := seeded(t)
+	s.write(t, statePath, bytes.Replace(s.file(t, statePath), []byte(`"records"`), []byte(`"recordz"`), 1))
+	s.write(t, backupPath, nil)
+	s.write(t, logPath, flip(s.file(t, logPath), 200))
+	if _, err := s.View(ctx, func(*View) error { return nil }); !errors.Is(err, errcodes.StoreCorrupted) {
+		t.Fatalf("View: %v", err)
+	}
+	if _, _, err := s.Repair(ctx, Operation{Name: "doctor"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := contents(t, s); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
 func TestEmptyLogBesideFilesIsNotAnEmptyStore(t *testing.T) {
 	s := newStore(t)
 	s.remove(t, statePath)

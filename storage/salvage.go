@@ -72,7 +72,6 @@ func (s *Store) salvageState(path string, take func(string, body, int64)) {
 		for key, text := range found.records {
 			each(key, text)
 		}
-		return
 	}
 	for key, text := range intactLines(file, info.Size()) {
 		each(string(key), text)
